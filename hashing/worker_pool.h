@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bounded pool of threads that all uploads share for hashing.
-#ifndef COFFER_HASHING_WORKER_POOL_H_
-#define COFFER_HASHING_WORKER_POOL_H_
+#pragma once
 
 #include <cstddef>
 #include <deque>
@@ -45,5 +44,3 @@ class WorkerPool {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_WORKER_POOL_H_
