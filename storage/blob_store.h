@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "absl/types/span.h"
 #include "hashing/digest.h"
 #include "hashing/worker_pool.h"
@@ -21,6 +22,7 @@
 #include "storage/engine.h"
 #include "storage/reference.h"
 #include "storage/upload.h"
+#include "storage/verifier.h"
 
 namespace coffer {
 
@@ -41,26 +43,6 @@ struct BucketPage {
   std::vector<Bucket> buckets;
   // The bucket to continue after; empty on the last page.
   std::string next_cursor;
-};
-
-// A place that is not what it was when it was stored.
-struct VerifyFinding {
-  Digest digest;
-  ByteRange range;
-  std::string problem;
-};
-
-struct VerifyProgress {
-  uint64_t blobs_checked = 0;
-  uint64_t bytes_checked = 0;
-  uint64_t findings = 0;
-};
-
-// Receives what Verify sees, on the calling thread. `progress` is called after every blob and every 64 MiB
-// within one; returning false ends the run with CANCELLED.
-struct VerifyObserver {
-  std::function<bool(const VerifyProgress&)> progress;
-  std::function<void(const VerifyFinding&)> finding;
 };
 
 // Thread-safe. Every call blocks until the disk has answered: run it on a thread that may wait. Besides the
@@ -117,7 +99,7 @@ class BlobStore {
   absl::StatusOr<BucketPage> ListBuckets(absl::string_view cursor, uint32_t limit);
 
   // Check every byte of: a range of one blob; all that a bucket names; the whole store. Damage goes to
-  // observer.finding and the call still returns OK; NOT_FOUND if the blob or bucket does not exist.
+  // observer.finding and the call still returns OK (verifier.h); NOT_FOUND if the blob or bucket does not exist.
   absl::Status VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer);
   absl::Status VerifyBucket(absl::string_view bucket, const VerifyObserver& observer);
   absl::Status VerifyAll(const VerifyObserver& observer);
@@ -130,6 +112,16 @@ class BlobStore {
   static constexpr size_t kMaxDelete = 1024;
 
  private:
+  struct Opened {
+    Digest digest;
+    std::optional<Reference> reference;
+    std::unique_ptr<Content> content;
+    // Resolved: within the blob.
+    ByteRange range;
+  };
+
+  absl::StatusOr<Opened> OpenContent(const BlobSelector& blob, ByteRange range);
+
   const std::unique_ptr<Engine> engine_;
   const Options options_;
 };

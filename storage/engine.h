@@ -4,7 +4,7 @@
 // and buckets; it knows nothing of hashing or verification. Every change is one atomic, durable step:
 //
 //   1. Stage() and Staging::Add() collect the pieces of a blob, invisibly;
-//   2. Publish() makes the record appear if it is absent, and writes the reference with it;
+//   2. Staging::Publish() makes the record appear if it is absent, and writes the reference with it;
 //   3. a crash before 2 leaves nothing that a reader could see, and the engine removes it at its next start.
 //
 // What an implementation must do is held by tests/contract/.
@@ -26,7 +26,8 @@
 
 namespace coffer {
 
-// The pieces of one blob that is not published. Used by one thread at a time; discards them when destroyed.
+// The pieces of one blob that is not published. Used by one thread at a time; discards them when destroyed
+// before Publish has returned OK.
 class Staging {
  public:
   virtual ~Staging() = default;
@@ -34,6 +35,11 @@ class Staging {
   // Adds a piece. Ids come in increasing order. RESOURCE_EXHAUSTED when the disk is at its low-water mark,
   // UNAVAILABLE when it failed.
   virtual absl::Status Add(const PieceId& id, absl::string_view bytes) = 0;
+
+  // Publishes the pieces as the content of reference.digest, if that has no record yet, and points the reference
+  // at it, making the bucket. Returns true if the content was there already; the pieces are dropped then. The
+  // last call to make, also after an error.
+  virtual absl::StatusOr<bool> Publish(const Reference& reference) = 0;
 };
 
 // A published blob, pinned: it stays readable until this is destroyed, whatever is deleted meanwhile. Used by
@@ -83,11 +89,6 @@ class Engine {
   // Starts an upload. RESOURCE_EXHAUSTED if the disk has no room for `declared_size_bytes` (0: not known).
   virtual absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) = 0;
 
-  // Publishes `staging` as the content of reference.digest, if that has no record yet, and points the
-  // reference at it, making the bucket. Returns true if the content was there already; the staged pieces are
-  // dropped then.
-  virtual absl::StatusOr<bool> Publish(std::unique_ptr<Staging> staging, const Reference& reference) = 0;
-
   // Points a reference at stored content, making the bucket; returns the content's size. NOT_FOUND if there is
   // no record of reference.digest. reference.size_bytes is not read.
   virtual absl::StatusOr<uint64_t> Bind(const Reference& reference) = 0;
@@ -123,5 +124,10 @@ class Engine {
 
   virtual EngineStatus GetStatus() const = 0;
 };
+
+// The NOT_FOUND that every engine answers with.
+absl::Status BlobNotFound(const Digest& digest);
+absl::Status BucketNotFound(absl::string_view bucket);
+absl::Status NameNotFound(absl::string_view bucket, absl::string_view name);
 
 }  // namespace coffer

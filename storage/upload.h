@@ -44,7 +44,7 @@ struct PutResult {
 class Upload {
  public:
   // Made by BlobStore::BeginUpload, which has checked and normalised `options`.
-  Upload(Engine& engine, std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes,
+  Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes,
          WorkerPool* hash_workers, std::function<absl::Time()> now);
 
   // Takes the next bytes, copied before it returns. INVALID_ARGUMENT as soon as the blob is longer than
@@ -59,9 +59,6 @@ class Upload {
   uint64_t size_bytes() const { return size_bytes_; }
 
  private:
-  absl::Status StageCompletePieces();
-
-  Engine& engine_;
   std::unique_ptr<Staging> staging_;
   UploadOptions options_;
   const uint64_t max_blob_bytes_;

@@ -89,9 +89,8 @@ TEST_F(LifecycleTest, DrainRefusesNewCallsAndLetsRunningOnesEnd) {
   grpc::ClientContext context;
   auto writer = blobs_->Put(&context, &response);
   writer->Write(HeaderMessage(NamedHeader("n")));
-  writer->Write(DataMessage("first half, "));
-  // The put has its place: only it runs between two status calls.
-  absl::SleepFor(absl::Milliseconds(100));
+  for (int i = 0; i < 3; ++i) writer->Write(DataMessage(SampleBytes(1 << 20)));
+  ASSERT_TRUE(Eventually([this] { return ServerStatus().staging_bytes() > 0; }));
   std::atomic<bool> is_down{false};
   std::thread stopper([&] {
     server_->Shutdown(absl::Now() + absl::Seconds(20));
