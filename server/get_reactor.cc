@@ -32,8 +32,9 @@ void GetReactor::Begin() {
   }
   turn_.Give();
   if (piece_is_ready_) {
-    // Leaves together with the first piece.
-    StartWrite(&header_, grpc::WriteOptions().set_buffer_hint());
+    // Without set_buffer_hint: gRPC 1.51 then holds the initial metadata back as well, and waits for a flush that
+    // may not come before the next keepalive ping.
+    StartWrite(&header_);
   } else {
     StartWriteAndFinish(&header_, grpc::WriteOptions(), grpc::Status::OK);
   }

@@ -66,6 +66,8 @@ TEST_F(GetTest, RefusesBadSelectors) {
   EXPECT_TRUE(Says(Get({}).status, StatusCode::INVALID_ARGUMENT, {"neither a name nor a digest"}));
   EXPECT_TRUE(Says(GetByName("").status, StatusCode::INVALID_ARGUMENT, {"name"}));
   EXPECT_TRUE(Says(GetByName("a\xff").status, StatusCode::INVALID_ARGUMENT, {"name \"a\\xff\"", "UTF-8"}));
+  EXPECT_TRUE(Says(GetByName("absent").status, StatusCode::NOT_FOUND, {"bucket \"default\""}));
+  MustPut("n", "content");
   EXPECT_TRUE(Says(GetByName("absent").status, StatusCode::NOT_FOUND, {"absent"}));
   v1::GetRequest request;
   *request.mutable_blob() = ByDigest(std::string(31, 'd'));
@@ -277,7 +279,8 @@ TEST_F(VerifyTest, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(Says(Verify({}).status, StatusCode::INVALID_ARGUMENT, {"bucket"}));
   v1::VerifyRequest request;
   *request.mutable_blob() = ByName("absent");
-  EXPECT_TRUE(Says(Verify(request).status, StatusCode::NOT_FOUND, {"absent"}));
+  MustPut("n", "content");
+  EXPECT_TRUE(Says(Verify(request).status, StatusCode::NOT_FOUND, {"name \"absent\""}));
   request.set_bucket("absent");
   EXPECT_TRUE(Says(Verify(request).status, StatusCode::NOT_FOUND, {"absent"}));
   request.set_all(true);

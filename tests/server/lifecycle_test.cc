@@ -74,16 +74,6 @@ TEST_F(LifecycleTest, ReflectionListsTheServices) {
   }
 }
 
-TEST_F(LifecycleTest, ToleratesFrequentPings) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  auto stub = v1::AdminService::NewStub(NewChannel(arguments));
-  grpc::ClientContext context;
-  v1::StatusResponse response;
-  EXPECT_TRUE(Says(stub->Status(&context, {}, &response), StatusCode::OK));
-}
-
 TEST_F(LifecycleTest, DrainRefusesNewCallsAndLetsRunningOnesEnd) {
   v1::PutResponse response;
   grpc::ClientContext context;
