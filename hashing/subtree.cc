@@ -32,8 +32,8 @@ LastCompression LastOfChunk(TreeMode mode, ByteSpan bytes, ChunkIndex chunk) {
   LastCompression last;
   std::memcpy(last.chain, mode.key, sizeof(last.chain));
   const size_t whole_blocks = bytes.empty() ? 0 : (bytes.size() - 1) / kBlockBytes;
-  ActiveKernel().absorb_blocks(last.chain, bytes.data(), whole_blocks, chunk.value(), mode.flags,
-                               kFlagChunkStart);
+  ActiveKernel().absorb(last.chain, bytes.data(), whole_blocks, kBlockBytes, chunk.value(), mode.flags,
+                        kFlagChunkStart);
   const ByteSpan rest = bytes.subspan(whole_blocks * kBlockBytes);
   std::memset(last.block, 0, sizeof(last.block));
   if (!rest.empty()) std::memcpy(last.block, rest.data(), rest.size());
@@ -97,9 +97,8 @@ Digest RootOf(const LastCompression& last) {
   Digest digest;
   uint32_t chain[8];
   std::memcpy(chain, last.chain, sizeof(chain));
-  uint8_t out[64];
-  ActiveKernel().compress(chain, last.block, last.block_bytes, 0, last.flags | kFlagRoot, out);
-  std::memcpy(digest.mutable_data(), out, Digest::kSizeBytes);
+  ActiveKernel().absorb(chain, last.block, 1, last.block_bytes, 0, last.flags | kFlagRoot, 0);
+  std::memcpy(digest.mutable_data(), chain, Digest::kSizeBytes);
   return digest;
 }
 
@@ -107,7 +106,7 @@ ChainingValue ValueOfParent(TreeMode mode, const ParentNode& node) {
   ChainingValue value;
   uint32_t chain[8];
   std::memcpy(chain, mode.key, sizeof(chain));
-  ActiveKernel().absorb_blocks(chain, node.left.data(), 1, 0, mode.flags | kFlagParent, 0);
+  ActiveKernel().absorb(chain, node.left.data(), 1, kBlockBytes, 0, mode.flags | kFlagParent, 0);
   std::memcpy(value.mutable_data(), chain, sizeof(chain));
   return value;
 }
