@@ -36,28 +36,26 @@ struct SixteenLanes {
 
   static __m256i Half(const uint8_t* at) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)); }
 
-  // 32-byte halves of lanes j and j + 4 are joined by an insert from memory, which saves a third of the
+  // The 32-byte halves of lanes j and j + 4 are joined by an insert from memory, which saves a third of the
   // shuffles.
+  static Reg Halves(const uint8_t* low, const uint8_t* high) {
+    return _mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low))),
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high)), 1);
+  }
+  static constexpr size_t kParts = 2;
   template <typename At>
-  static void LoadBlocks(At at, Reg* m) {
-    for (int half = 0; half < 2; ++half) {
-      Reg first[4];
-      Reg second[4];
-      Reg rows[4];
-      for (size_t j = 0; j < 4; ++j) {
-        rows[j] = _mm512_inserti64x4(_mm512_castsi256_si512(Half(at(j) + 32 * half)),
-                                     Half(at(j + 4) + 32 * half), 1);
-      }
-      TransposeQuarters(rows, first);
-      for (size_t j = 0; j < 4; ++j) {
-        rows[j] = _mm512_inserti64x4(_mm512_castsi256_si512(Half(at(j + 8) + 32 * half)),
-                                     Half(at(j + 12) + 32 * half), 1);
-      }
-      TransposeQuarters(rows, second);
-      for (int i = 0; i < 4; ++i) {
-        m[8 * half + i] = _mm512_shuffle_i32x4(first[i], second[i], 0x88);
-        m[8 * half + i + 4] = _mm512_shuffle_i32x4(first[i], second[i], 0xDD);
-      }
+  static void LoadPart(size_t half, At at, Reg* m) {
+    Reg first[4];
+    Reg second[4];
+    Reg rows[4];
+    for (size_t j = 0; j < 4; ++j) rows[j] = Halves(at(j) + 32 * half, at(j + 4) + 32 * half);
+    TransposeQuarters(rows, first);
+    for (size_t j = 0; j < 4; ++j) rows[j] = Halves(at(j + 8) + 32 * half, at(j + 12) + 32 * half);
+    TransposeQuarters(rows, second);
+    for (size_t i = 0; i < 4; ++i) {
+      m[8 * half + i] = _mm512_shuffle_i32x4(first[i], second[i], 0x88);
+      m[8 * half + i + 4] = _mm512_shuffle_i32x4(first[i], second[i], 0xDD);
     }
   }
 
@@ -92,7 +90,7 @@ bool Supported() {
          __builtin_cpu_supports("avx512bw");
 }
 using Kernels = LaneKernel<Lanes<SixteenLanes, 2>, Lanes<SixteenLanes, 1>, Lanes<EightLanes, 1>,
-                           Lanes<FourLanes, 1>, OneLane>;
+                           Lanes<FourLanes, 1>, OneLane<2, 1>>;
 
 }  // namespace
 

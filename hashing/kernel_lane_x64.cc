@@ -31,38 +31,25 @@ asm(R"(
 .set kFlags, 108
 .set kFrame, 120
 
-# A quarter round: words a, b, c, d, message words x and y.
-.macro MIX1 a, b, c, d, x, y
-  add \a, [rsp + 4*\x]
-  add \a, \b
-  xor \d, \a
-  ror \d, 16
-  add \c, \d
-  xor \b, \c
-  ror \b, 12
-  add \a, [rsp + 4*\y]
-  add \a, \b
-  xor \d, \a
-  ror \d, 8
-  add \c, \d
-  xor \b, \c
-  ror \b, 7
-.endm
-
-# Three quarter rounds side by side.
-.macro MIX3 a0, b0, c0, d0, x0, y0, a1, b1, c1, d1, x1, y1, a2, b2, c2, d2, x2, y2
+# Four quarter rounds: words a, b, c, d, message words x and y. The fourth shares its c register with the first: its c
+# waits in \load until the first's is done and goes to \store.
+.macro MIX4 a0, b0, c0, d0, x0, y0, a1, b1, c1, d1, x1, y1, a2, b2, c2, d2, x2, y2, a3, b3, c3, d3, x3, y3, store, load
   add \a0, [rsp + 4*\x0]
   add \a1, [rsp + 4*\x1]
   add \a2, [rsp + 4*\x2]
+  add \a3, [rsp + 4*\x3]
   add \a0, \b0
   add \a1, \b1
   add \a2, \b2
+  add \a3, \b3
   xor \d0, \a0
   xor \d1, \a1
   xor \d2, \a2
+  xor \d3, \a3
   ror \d0, 16
   ror \d1, 16
   ror \d2, 16
+  ror \d3, 16
   add \c0, \d0
   add \c1, \d1
   add \c2, \d2
@@ -90,21 +77,27 @@ asm(R"(
   xor \b0, \c0
   xor \b1, \c1
   xor \b2, \c2
+  mov [rsp + \store], \c0
+  mov \c0, [rsp + \load]
   ror \b0, 7
   ror \b1, 7
   ror \b2, 7
+  add \c3, \d3
+  xor \b3, \c3
+  ror \b3, 12
+  add \a3, [rsp + 4*\y3]
+  add \a3, \b3
+  xor \d3, \a3
+  ror \d3, 8
+  add \c3, \d3
+  xor \b3, \c3
+  ror \b3, 7
 .endm
 
 # v0-v3: eax ebx ecx edx; v4-v7: esi edi ebp r8d; v8 or v11: r11d; v9: r9d; v10: r10d; v12-v15: r12d-r15d.
 .macro ROUND m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15
-  MIX3 eax, esi, r11d, r12d, \m0, \m1,  ebx, edi, r9d, r13d, \m2, \m3,  ecx, ebp, r10d, r14d, \m4, \m5
-  mov [rsp + kSlot8], r11d
-  mov r11d, [rsp + kSlot11]
-  MIX1 edx, r8d, r11d, r15d, \m6, \m7
-  MIX3 eax, edi, r10d, r15d, \m8, \m9,  ebx, ebp, r11d, r12d, \m10, \m11,  edx, esi, r9d, r14d, \m14, \m15
-  mov [rsp + kSlot11], r11d
-  mov r11d, [rsp + kSlot8]
-  MIX1 ecx, r8d, r11d, r13d, \m12, \m13
+  MIX4 eax, esi, r11d, r12d, \m0, \m1,  ebx, edi, r9d, r13d, \m2, \m3,  ecx, ebp, r10d, r14d, \m4, \m5,  edx, r8d, r11d, r15d, \m6, \m7, kSlot8, kSlot11
+  MIX4 ebx, ebp, r11d, r12d, \m10, \m11,  eax, edi, r10d, r15d, \m8, \m9,  edx, esi, r9d, r14d, \m14, \m15,  ecx, r8d, r11d, r13d, \m12, \m13, kSlot11, kSlot8
 .endm
 
 coffer_absorb_x64:
@@ -210,8 +203,7 @@ coffer_absorb_x64:
   ret
 .cfi_endproc
 .size coffer_absorb_x64, . - coffer_absorb_x64
-.purgem MIX1
-.purgem MIX3
+.purgem MIX4
 .purgem ROUND
 .att_syntax prefix
 )");

@@ -23,7 +23,8 @@
 #include "hashing/kernel.h"
 #include "hashing/kernel_table.h"
 
-#define COFFER_INLINE inline __attribute__((always_inline))
+#define COFFER_ALWAYS __attribute__((always_inline))
+#define COFFER_INLINE inline COFFER_ALWAYS
 
 namespace coffer {
 namespace {
@@ -49,6 +50,7 @@ struct Lanes {
   using Reg = typename V::Reg;
   static constexpr size_t kWidth = V::kWidth;
   static constexpr size_t kLanes = kSets * kWidth;
+  static constexpr size_t kParents = kLanes;
   // Blocks left of a lane that has no input: more than any input has.
   static constexpr uint32_t kIdle = 1000;
 
@@ -65,7 +67,7 @@ struct Lanes {
   // Four quarter rounds of every set side by side (BLAKE3 paper 2.2), on columns or, with kShift 1, on
   // diagonals.
   template <int kRound, int kShift>
-  static COFFER_INLINE void Mix(Reg (*v)[16], const Pass& pass) {
+  static COFFER_INLINE void Mix(Reg (*v)[16], const Reg (*message)[16]) {
     constexpr const int* order = kSchedule[kRound] + 8 * kShift;
 #define COFFER_EACH                  \
   for (size_t s = 0; s < kSets; ++s) \
@@ -74,14 +76,14 @@ struct Lanes {
 #define B v[s][4 + (i + kShift) % 4]
 #define C v[s][8 + (i + 2 * kShift) % 4]
 #define D v[s][12 + (i + 3 * kShift) % 4]
-    COFFER_EACH V::AddFromMemory(A, pass.message[s][order[2 * i]]);
+    COFFER_EACH V::AddFromMemory(A, message[s][order[2 * i]]);
     COFFER_EACH A = V::Add(A, B);
     COFFER_EACH D = V::Xor(D, A);
     COFFER_EACH D = V::Ror16(D);
     COFFER_EACH C = V::Add(C, D);
     COFFER_EACH B = V::Xor(B, C);
     COFFER_EACH B = V::Ror12(B);
-    COFFER_EACH V::AddFromMemory(A, pass.message[s][order[2 * i + 1]]);
+    COFFER_EACH V::AddFromMemory(A, message[s][order[2 * i + 1]]);
     COFFER_EACH A = V::Add(A, B);
     COFFER_EACH D = V::Xor(D, A);
     COFFER_EACH D = V::Ror8(D);
@@ -96,9 +98,28 @@ struct Lanes {
   }
 
   template <int kRound>
-  static COFFER_INLINE void Round(Reg (*v)[16], const Pass& pass) {
-    Mix<kRound, 0>(v, pass);
-    Mix<kRound, 1>(v, pass);
+  static COFFER_INLINE void Round(Reg (*v)[16], const Reg (*message)[16]) {
+    Mix<kRound, 0>(v, message);
+    Mix<kRound, 1>(v, message);
+  }
+
+  // All seven rounds. `between(i)` runs after round i, for work that fills the gaps which the rounds' latency
+  // leaves.
+  template <typename Between>
+  static COFFER_INLINE void Rounds(Reg (*v)[16], const Reg (*message)[16], Between between) {
+    Round<0>(v, message);
+    between(0);
+    Round<1>(v, message);
+    between(1);
+    Round<2>(v, message);
+    between(2);
+    Round<3>(v, message);
+    between(3);
+    Round<4>(v, message);
+    between(4);
+    Round<5>(v, message);
+    between(5);
+    Round<6>(v, message);
   }
 
   static __attribute__((noinline)) void Compress(Pass& pass) {
@@ -111,16 +132,15 @@ struct Lanes {
       v[s][14] = V::Load(pass.block_bytes[s]);
       v[s][15] = V::Load(pass.flags[s]);
     }
-    Round<0>(v, pass);
-    Round<1>(v, pass);
-    Round<2>(v, pass);
-    Round<3>(v, pass);
-    Round<4>(v, pass);
-    Round<5>(v, pass);
-    Round<6>(v, pass);
+    Rounds(v, pass.message, [](int) {});
     for (size_t s = 0; s < kSets; ++s) {
       for (int i = 0; i < 8; ++i) V::Store(pass.chain[s][i], V::Xor(v[s][i], v[s][i + 8]));
     }
+  }
+
+  template <typename At>
+  static COFFER_INLINE void LoadBlocks(At at, Reg* message) {
+    for (size_t part = 0; part < V::kParts; ++part) V::LoadPart(part, at, message);
   }
 
   static COFFER_INLINE void SetChains(Pass& pass, const uint32_t* key) {
@@ -141,29 +161,55 @@ struct Lanes {
     }
   }
 
-  // kLanes whole chunks, one after the other, in one pass without any branch on lengths.
+  // kLanes whole chunks, one after the other, in one pass without any branch on lengths. The next block is
+  // loaded and transposed, a part at a time, between the rounds of this one.
   static void HashWholeChunks(const uint8_t* bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
                               uint8_t* out) {
-    Pass pass;
-    SetChains(pass, key);
-    SetAll(pass.block_bytes, kBlockBytes);
+    alignas(64) Reg messages[2][kSets][16];
+    alignas(64) uint32_t counter_low[kLanes];
+    alignas(64) uint32_t counter_high[kLanes];
     for (size_t j = 0; j < kLanes; ++j) {
-      pass.counter_low[j / kWidth][j % kWidth] = static_cast<uint32_t>(counter + j);
-      pass.counter_high[j / kWidth][j % kWidth] = static_cast<uint32_t>((counter + j) >> 32);
+      counter_low[j] = static_cast<uint32_t>(counter + j);
+      counter_high[j] = static_cast<uint32_t>((counter + j) >> 32);
     }
-    for (int block = 0; block < kInputBlocks; ++block) {
-      uint32_t block_flags = flags;
-      if (block == 0) block_flags |= kFlagChunkStart;
-      if (block == kInputBlocks - 1) block_flags |= kFlagChunkEnd;
-      SetAll(pass.flags, block_flags);
+    const auto load_part = [](const uint8_t* block, size_t part, Reg(*message)[16]) COFFER_ALWAYS {
+      const size_t s = part / V::kParts;
+      if (s >= kSets) return;
+      const uint8_t* const set = block + s * kWidth * kInputBytes;
+      V::LoadPart(
+          part % V::kParts, [set](size_t j) COFFER_ALWAYS { return set + j * kInputBytes; }, message[s]);
+    };
+    for (size_t part = 0; part < kSets * V::kParts; ++part) load_part(bytes, part, messages[0]);
+    Reg v[kSets][16];
+    for (size_t s = 0; s < kSets; ++s) {
+      for (int i = 0; i < 8; ++i) v[s][i] = V::Set1(key[i]);
+    }
+    Reg(*message)[16] = messages[0];
+    Reg(*next_message)[16] = messages[1];
+    uint32_t block_flags = flags | kFlagChunkStart;
+    for (int left = kInputBlocks; left > 0; --left) {
+      // The loop's body fills a third of the instruction cache already: it must not be unrolled.
+      asm volatile("" : "+r"(left));
       for (size_t s = 0; s < kSets; ++s) {
-        const uint8_t* const set =
-            bytes + s * kWidth * kInputBytes + static_cast<size_t>(block) * kBlockBytes;
-        V::LoadBlocks([set](size_t j) { return set + j * kInputBytes; }, pass.message[s]);
+        for (int i = 0; i < 4; ++i) v[s][8 + i] = V::Set1(kInitialWords[i]);
+        v[s][12] = V::Load(counter_low + s * kWidth);
+        v[s][13] = V::Load(counter_high + s * kWidth);
+        v[s][14] = V::Set1(kBlockBytes);
+        v[s][15] = V::Set1(block_flags);
       }
-      Compress(pass);
+      // Behind the last block there is nothing to load; it loads itself once more.
+      bytes += left > 1 ? kBlockBytes : 0;
+      Rounds(v, message,
+             [&](int i) COFFER_ALWAYS { load_part(bytes, static_cast<size_t>(i), next_message); });
+      for (size_t s = 0; s < kSets; ++s) {
+        for (int i = 0; i < 8; ++i) v[s][i] = V::Xor(v[s][i], v[s][i + 8]);
+      }
+      block_flags = flags | (left == 2 ? kFlagChunkEnd : 0);
+      Reg(*const done)[16] = message;
+      message = next_message;
+      next_message = done;
     }
-    StoreChains(pass, out);
+    for (size_t s = 0; s < kSets; ++s) V::StoreChains(v[s], out + s * kWidth * kChainBytes);
   }
 
   // 1 to kLanes parent nodes that lie one after the other.
@@ -178,7 +224,7 @@ struct Lanes {
     if (count == kLanes) {
       for (size_t s = 0; s < kSets; ++s) {
         const uint8_t* const set = nodes + s * kWidth * kBlockBytes;
-        V::LoadBlocks([set](size_t j) { return set + j * kBlockBytes; }, pass.message[s]);
+        LoadBlocks([set](size_t j) { return set + j * kBlockBytes; }, pass.message[s]);
       }
       Compress(pass);
       StoreChains(pass, out);
@@ -189,7 +235,7 @@ struct Lanes {
       const auto at = [=](size_t j) {
         return nodes + (s * kWidth + j < count ? s * kWidth + j : 0) * kBlockBytes;
       };
-      V::LoadBlocks(at, pass.message[s]);
+      LoadBlocks(at, pass.message[s]);
     }
     Compress(pass);
     alignas(64) uint8_t chains[kLanes * kChainBytes];
@@ -268,7 +314,7 @@ struct Lanes {
     COFFER_INLINE void CompressNext() {
       for (size_t s = 0; s < kSets; ++s) {
         const uint8_t* const* const set = at + s * kWidth;
-        V::LoadBlocks([set](size_t j) { return set[j]; }, pass.message[s]);
+        LoadBlocks([set](size_t j) { return set[j]; }, pass.message[s]);
       }
       Compress(pass);
       for (size_t j = 0; j < kLanes; ++j) at[j] += stride[j];
@@ -342,9 +388,12 @@ struct Lanes {
   }
 };
 
-// What ends the list of widths: one lane at a time, worth it for up to kLanes inputs.
+// What ends the list of widths: one lane at a time, worth it for up to kMost inputs and kMostParents
+// parents.
+template <size_t kMost, size_t kMostParents>
 struct OneLane {
-  static constexpr size_t kLanes = 2;
+  static constexpr size_t kLanes = kMost;
+  static constexpr size_t kParents = kMostParents;
 
   static void HashOne(const LaneInput& in) {
     alignas(32) uint32_t chain[8];
@@ -389,6 +438,7 @@ struct OneLane {
 template <typename Widest, typename... Narrower>
 struct LaneKernel {
   static constexpr size_t kLanes = Widest::kLanes;
+  static constexpr size_t kParents = Widest::kParents;
 
   static constexpr bool FitsNarrower(size_t count) {
     if constexpr (sizeof...(Narrower) > 0) {
@@ -439,14 +489,15 @@ struct LaneKernel {
 
   static void HashParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
                           uint8_t* out) {
-    for (; count >= kLanes; count -= kLanes) {
-      Widest::HashFewParents(nodes, kLanes, key, flags, out);
-      nodes += kLanes * kBlockBytes;
-      out += kLanes * kChainBytes;
+    for (; count >= kParents; count -= kParents) {
+      Widest::HashFewParents(nodes, kParents, key, flags, out);
+      nodes += kParents * kBlockBytes;
+      out += kParents * kChainBytes;
     }
     if (count == 0) return;
     if constexpr (sizeof...(Narrower) > 0) {
-      if (FitsNarrower(count)) return LaneKernel<Narrower...>::HashParents(nodes, count, key, flags, out);
+      if (count <= LaneKernel<Narrower...>::kParents)
+        return LaneKernel<Narrower...>::HashParents(nodes, count, key, flags, out);
     }
     Widest::HashFewParents(nodes, count, key, flags, out);
   }

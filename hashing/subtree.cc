@@ -21,6 +21,14 @@ constexpr size_t kRunChunks = kRunGroups * kGroupChunks;
 
 uint8_t* BytesOfValues(ChainingValue* values) { return values->mutable_data(); }
 
+// Room for a run's chaining values, not cleared: clearing 8 KiB costs more than hashing a small blob.
+struct RunValues {
+  RunValues() {}  // NOLINT(modernize-use-equals-default): at stays unwritten
+  union {
+    ChainingValue at[kRunChunks];
+  };
+};
+
 // Chaining values of the chunks of `bytes` (1 to kRunBytes); returns how many.
 size_t HashRunChunks(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk, ChainingValue* out) {
   ActiveKernel().hash_chunks(bytes.data(), bytes.size(), mode.key, first_chunk.value(), mode.flags,
@@ -45,10 +53,10 @@ LastCompression LastOfChunk(TreeMode mode, ByteSpan bytes, ChunkIndex chunk) {
 
 // The top parent of a run of 2 to kRunChunks chunks.
 ParentNode TopOfRun(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
-  ChainingValue values[kRunChunks];
-  const size_t count = HashRunChunks(mode, bytes, first_chunk, values);
-  JoinValues(mode, values, count, 2);
-  return {values[0], values[1]};
+  RunValues values;
+  const size_t count = HashRunChunks(mode, bytes, first_chunk, values.at);
+  JoinValues(mode, values.at, count, 2);
+  return {values.at[0], values.at[1]};
 }
 
 // The top parent of a subtree of more than one run.
@@ -114,17 +122,18 @@ ChainingValue ValueOfParent(TreeMode mode, const ParentNode& node) {
 ChainingValue ValueOfSubtree(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
   RequireInvariant(!bytes.empty(), "a subtree that is not the root is not empty");
   if (bytes.size() <= kRunBytes) {
-    ChainingValue values[kRunChunks];
-    const size_t count = HashRunChunks(mode, bytes, first_chunk, values);
-    JoinValues(mode, values, count, 1);
-    return values[0];
+    RunValues values;
+    const size_t count = HashRunChunks(mode, bytes, first_chunk, values.at);
+    JoinValues(mode, values.at, count, 1);
+    return values.at[0];
   }
   return ValueOfParent(mode, TopOfRuns(mode, bytes, first_chunk));
 }
 
 void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, ChainingValue* out) {
   RequireInvariant(!bytes.empty() && bytes.size() <= kRunBytes, "a run has 1 to kRunBytes bytes");
-  ChainingValue values[kRunChunks];
+  RunValues room;
+  ChainingValue* const values = room.at;
   const size_t count = HashRunChunks(mode, bytes, first_group.first_chunk(), values);
   const Kernel& kernel = ActiveKernel();
   const size_t whole_groups = count / kGroupChunks;

@@ -62,15 +62,13 @@ struct EightLanes {
     }
   }
 
+  static constexpr size_t kParts = 2;
   template <typename At>
-  static void LoadBlocks(At at, Reg* m) {
-    for (int half = 0; half < 2; ++half) {
-      Reg rows[8];
-      for (size_t j = 0; j < 8; ++j) {
-        rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(j) + 32 * half));
-      }
-      Transpose8(rows, m + 8 * half);
-    }
+  static void LoadPart(size_t half, At at, Reg* m) {
+    Reg rows[8];
+    for (size_t j = 0; j < 8; ++j)
+      rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(j) + 32 * half));
+    Transpose8(rows, m + 8 * half);
   }
   static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
     std::memset(out, 0, 64);

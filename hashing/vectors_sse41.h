@@ -55,12 +55,11 @@ struct FourLanes {
   static Reg LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
   static void StoreBytes(uint8_t* at, Reg r) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), r); }
 
+  static constexpr size_t kParts = 4;
   template <typename At>
-  static void LoadBlocks(At at, Reg* m) {
-    for (int i = 0; i < 4; ++i) {
-      Transpose4(LoadBytes(at(0) + 16 * i), LoadBytes(at(1) + 16 * i), LoadBytes(at(2) + 16 * i),
-                 LoadBytes(at(3) + 16 * i), m + 4 * i);
-    }
+  static void LoadPart(size_t i, At at, Reg* m) {
+    Transpose4(LoadBytes(at(0) + 16 * i), LoadBytes(at(1) + 16 * i), LoadBytes(at(2) + 16 * i),
+               LoadBytes(at(3) + 16 * i), m + 4 * i);
   }
   static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
     std::memset(out, 0, 64);
