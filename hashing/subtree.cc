@@ -150,6 +150,17 @@ void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, Cha
   }
 }
 
+void HashRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, RunTree* tree) {
+  GroupValuesOfRun(mode, bytes, first_group, tree->groups);
+  const Kernel& kernel = ActiveKernel();
+  const auto join = [&](const ChainingValue* below, size_t parents, ChainingValue* out) {
+    kernel.hash_parents(below->data(), parents, mode.key, mode.flags | kFlagParent, BytesOfValues(out));
+  };
+  join(tree->groups, kRunGroups / 2, tree->pairs);
+  join(tree->pairs, kRunGroups / 4, tree->quads);
+  join(tree->quads, 2, tree->halves);
+}
+
 ChainingValue SubtreeChainingValue(ByteSpan bytes, ChunkIndex first_chunk) {
   return ValueOfSubtree(TreeMode{}, bytes, first_chunk);
 }
