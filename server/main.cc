@@ -3,7 +3,7 @@
 // cofferd: opens the store, serves it, and stops when told to.
 //
 //   1. signals are blocked before the first thread starts, so that only the main thread takes them;
-//   2. data directory locked, store opened, port taken; any failure is one line on stderr and exit code 1;
+//   2. store opened (which locks the data directory), port taken; any failure is one line on stderr and exit code 1;
 //   3. one line on stdout says where it listens;
 //   4. SIGTERM or SIGINT: drain, at most kDrainLimit, then exit code 0. A second signal, or a disk that does not
 //      answer, ends the process at once with 1: everything that was acknowledged is durable already.
@@ -34,7 +34,6 @@
 #include "absl/strings/str_cat.h"
 #include "hashing/kernel.h"
 #include "hashing/worker_pool.h"
-#include "server/data_directory_lock.h"
 #include "server/listen_address.h"
 #include "server/server.h"
 #include "storage/blob_store.h"
@@ -172,8 +171,6 @@ absl::Status Serve(const Flags& flags, const StopSignals& signals) {
   const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(flags.listen);
   if (!address.ok()) return address.status();
   if (absl::Status status = StartLog(flags); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<DataDirectoryLock>> lock = DataDirectoryLock::Take(flags.data);
-  if (!lock.ok()) return lock.status();
   absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());

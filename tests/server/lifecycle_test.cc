@@ -4,11 +4,9 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "server/data_directory_lock.h"
 #include "server/listen_address.h"
 #include "storage/memory/memory_engine.h"
 #include "tests/support/serving_fixture.h"
@@ -219,22 +217,6 @@ TEST(ListenAddress, ParsesAndKnowsWhatIsLocal) {
   }
   EXPECT_EQ(ListenAddress::Parse("[::1]:0")->WithPort(5), "[::1]:5");
   EXPECT_EQ(ListenAddress::Parse("localhost:0")->WithPort(5), "localhost:5");
-}
-
-TEST(DataDirectoryLock, NamesTheOwnerAndIsFreeAfterwards) {
-  const std::string directory = absl::StrCat(::testing::TempDir(), "coffer_lock_", ::getpid(), "/made/on the way");
-  {
-    const auto lock = DataDirectoryLock::Take(directory);
-    ASSERT_TRUE(lock.ok()) << lock.status();
-    const absl::Status second = DataDirectoryLock::Take(directory).status();
-    EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(second.message()), HasSubstr(directory));
-    EXPECT_THAT(std::string(second.message()), HasSubstr(absl::StrCat("in use by process ", ::getpid())));
-  }
-  EXPECT_TRUE(DataDirectoryLock::Take(directory).ok());
-  const absl::Status in_file = DataDirectoryLock::Take(directory + "/" + DataDirectoryLock::kFileName).status();
-  EXPECT_EQ(in_file.code(), absl::StatusCode::kFailedPrecondition) << in_file;
-  std::filesystem::remove_all(absl::StrCat(::testing::TempDir(), "coffer_lock_", ::getpid()));
 }
 
 }  // namespace
