@@ -33,14 +33,16 @@ void VerifyReactor::Walk() {
   v1::VerifyRequest request;
   absl::Status status = ParseBuffer(request_, request);
   if (status.ok()) status = Verify(request);
+  if (IsServerFailure(status)) backend_.report_failure("Verify", status);
+  // Before the client can know of the end: its next call may want the place.
+  place_ = {};
+  std::unique_lock lock(mutex_);
   if (status.ok()) {
     v1::VerifyResponse last;
     ProgressToWire(progress_, *last.mutable_progress());
     last.mutable_progress()->set_done(true);
-    Push(last);
+    queue_.push_back(ToBuffer(last));
   }
-  if (IsServerFailure(status)) backend_.report_failure("Verify", status);
-  std::unique_lock lock(mutex_);
   has_ended_ = true;
   result_ = status;
   Proceed(std::move(lock));
