@@ -26,10 +26,13 @@ absl::StatusOr<size_t> BlobReader::Read(absl::Span<char> out) {
   while (filled < out.size() && position_bytes_ < end) {
     if (row_.empty() || position_bytes_ >= row_offset_bytes_ + row_.size()) {
       const uint64_t row = position_bytes_ / kRowBytes;
-      absl::StatusOr<absl::string_view> bytes = walk_.Row(row);
+      row_offset_bytes_ = row * kRowBytes;
+      // Only the groups in the range: the cost follows it, and so does the damage that matters.
+      const size_t begin_group = (position_bytes_ - row_offset_bytes_) / kGroupBytes;
+      const size_t end_group = std::min<uint64_t>(kRowBytes, end - row_offset_bytes_ + kGroupBytes - 1) / kGroupBytes;
+      absl::StatusOr<absl::string_view> bytes = walk_.Row(row, begin_group, end_group);
       if (!bytes.ok()) return bytes.status();
       row_ = *bytes;
-      row_offset_bytes_ = row * kRowBytes;
     }
     const size_t begin = position_bytes_ - row_offset_bytes_;
     const size_t take = std::min<uint64_t>({row_.size() - begin, out.size() - filled, end - position_bytes_});

@@ -4,7 +4,7 @@
 //   1. a blob of at most one chunk group has no parents: its bytes are hashed and compared with the digest;
 //   2. otherwise the pages above the row are proven from the top down, each against its unit in the page above;
 //      pages that were proven by the call before are kept;
-//   3. the row's chunk groups are hashed and compared with the units of its level-1 page.
+//   3. the chunk groups asked for are hashed and compared with the units of its level-1 page.
 #include "storage/tree_walk.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ absl::StatusOr<absl::string_view> TreeWalk::ReadPiece(const PieceId& id, size_t 
   return bytes;
 }
 
-absl::StatusOr<absl::string_view> TreeWalk::Row(uint64_t row, size_t skip_groups) {
+absl::StatusOr<absl::string_view> TreeWalk::Row(uint64_t row, size_t begin_group, size_t end_group) {
   const uint64_t size_bytes = content_.size_bytes();
   if (size_bytes <= kGroupBytes) return OnlyGroup();
   for (int level = top_level_; level >= 1; --level) {
@@ -75,7 +75,7 @@ absl::StatusOr<absl::string_view> TreeWalk::Row(uint64_t row, size_t skip_groups
   const ByteRange covers = {begin, std::min<uint64_t>(kRowBytes, size_bytes - begin)};
   absl::StatusOr<absl::string_view> bytes = ReadPiece(RowId(row), covers.length_bytes, covers);
   if (!bytes.ok()) return bytes;
-  if (absl::Status status = CheckGroups(row, *bytes, skip_groups); !status.ok()) return status;
+  if (absl::Status status = CheckGroups(row, *bytes, begin_group, end_group); !status.ok()) return status;
   return bytes;
 }
 
@@ -128,13 +128,18 @@ absl::Status TreeWalk::ProvePage(int level, uint64_t index) {
   return absl::OkStatus();
 }
 
-absl::Status TreeWalk::CheckGroups(uint64_t row, absl::string_view bytes, size_t skip_groups) {
-  std::array<ChainingValue, kGroupsPerRow> found;
+absl::Status TreeWalk::CheckGroups(uint64_t row, absl::string_view bytes, size_t begin_group, size_t end_group) {
   const size_t groups = (bytes.size() + kGroupBytes - 1) / kGroupBytes;
+  end_group = std::min(end_group, groups);
+  if (begin_group >= end_group) return absl::OkStatus();
   const uint64_t first_group = row * kGroupsPerRow;
-  GroupChainingValues(BytesOf(bytes), GroupIndex{first_group}, absl::MakeSpan(found).subspan(0, groups));
+  std::array<ChainingValue, kGroupsPerRow> found;
+  const absl::string_view checked =
+      bytes.substr(begin_group * kGroupBytes, (end_group - begin_group) * kGroupBytes);
+  GroupChainingValues(BytesOf(checked), GroupIndex{first_group + begin_group},
+                      absl::MakeSpan(found).subspan(begin_group, end_group - begin_group));
   const std::vector<ChainingValue>& expected = pages_[1].units;
-  for (size_t i = skip_groups; i < groups; ++i) {
+  for (size_t i = begin_group; i < end_group; ++i) {
     if (found[i] == expected[(first_group + i) % kGroupsPerSegment]) continue;
     const uint64_t begin = i * kGroupBytes;
     return Damaged({row * kRowBytes + begin, std::min<uint64_t>(kGroupBytes, bytes.size() - begin)},

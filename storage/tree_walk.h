@@ -25,10 +25,11 @@ class TreeWalk {
   // `content` is borrowed and outlives the walk.
   TreeWalk(const Digest& digest, Content& content);
 
-  // The proven bytes of row `row`, which lies within the blob; valid until the next call. DATA_LOSS names digest
-  // and byte range of what does not fit; UNAVAILABLE if the disk cannot be read. The first `skip_groups` chunk
-  // groups of the row are not checked: a verifier passes them over once it has reported them.
-  absl::StatusOr<absl::string_view> Row(uint64_t row, size_t skip_groups = 0);
+  // The bytes of row `row`, which lies within the blob; valid until the next call. Its chunk groups
+  // [begin_group, end_group), counted within the row and cut at its end, are proven, and only they may be used.
+  // DATA_LOSS names digest and byte range of the first place that does not fit; UNAVAILABLE if the disk cannot be
+  // read.
+  absl::StatusOr<absl::string_view> Row(uint64_t row, size_t begin_group = 0, size_t end_group = kGroupsPerRow);
 
   // The range that the last DATA_LOSS named: whole chunk groups, cut at the end of the blob.
   const ByteRange& damage() const { return damage_; }
@@ -45,7 +46,7 @@ class TreeWalk {
   // What the page above says about page `index` of `level`.
   const ChainingValue& UnitAbove(int level, uint64_t index) const;
   absl::Status ProvePage(int level, uint64_t index);
-  absl::Status CheckGroups(uint64_t row, absl::string_view bytes, size_t skip_groups);
+  absl::Status CheckGroups(uint64_t row, absl::string_view bytes, size_t begin_group, size_t end_group);
   absl::StatusOr<absl::string_view> ReadPiece(const PieceId& id, size_t expected_bytes, const ByteRange& covers);
   absl::Status Damaged(const ByteRange& range, absl::string_view problem);
 

@@ -37,9 +37,10 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
   // At least one round: the empty blob has a digest to prove, too.
   do {
     const uint64_t row = position / kRowBytes;
-    const size_t skip_groups = position % kRowBytes / kGroupBytes;
+    // What has been reported already is passed over.
+    const size_t begin_group = position % kRowBytes / kGroupBytes;
     uint64_t next = std::min<uint64_t>((row + 1) * kRowBytes, content.size_bytes());
-    if (const absl::Status status = walk.Row(row, skip_groups).status(); absl::IsDataLoss(status)) {
+    if (const absl::Status status = walk.Row(row, begin_group).status(); absl::IsDataLoss(status)) {
       const ByteRange& damage = walk.damage();
       next = std::max(position, damage.offset_bytes + damage.length_bytes);
       if (absl::Status go_on = Report({digest, damage, std::string(status.message())}); !go_on.ok()) return go_on;

@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/synchronization/mutex.h"
 
 namespace coffer {
 namespace {
@@ -57,7 +57,7 @@ class MemoryEngine : public Engine {
   void CountStaged(int64_t bytes) { staging_bytes_ += bytes; }
 
   bool Publish(Pieces staged, const Reference& reference) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const bool present = blobs_.contains(reference.digest);
     if (present) {
       ++puts_deduplicated_;
@@ -72,7 +72,7 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<uint64_t> Bind(const Reference& reference) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto blob = blobs_.find(reference.digest);
     if (blob == blobs_.end()) return BlobNotFound(reference.digest);
     Reference sized = reference;
@@ -82,21 +82,21 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto blob = blobs_.find(digest);
     if (blob == blobs_.end()) return BlobNotFound(digest);
     return std::make_unique<MemoryContent>(blob->second);
   }
 
   absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto blob = blobs_.find(digest);
     if (blob == blobs_.end()) return std::optional<uint64_t>();
     return std::optional<uint64_t>(blob->second->size_bytes);
   }
 
   absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return BucketNotFound(bucket);
     const auto found = in->second.references.find(name);
@@ -106,7 +106,7 @@ class MemoryEngine : public Engine {
 
   absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
                                               absl::string_view after, size_t limit) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return BucketNotFound(bucket);
     const auto& references = in->second.references;
@@ -119,7 +119,7 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return 0;
     uint64_t deleted = 0;
@@ -128,12 +128,12 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<bool> CreateBucket(const Bucket& bucket) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     return buckets_.try_emplace(bucket.name, InBucket{bucket.created, {}}).second;
   }
 
   absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return false;
     buckets_.erase(in);
@@ -141,7 +141,7 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     std::vector<Bucket> page;
     for (auto next = buckets_.upper_bound(after); next != buckets_.end() && page.size() < limit; ++next) {
       page.push_back({next->first, next->second.created});
@@ -150,7 +150,7 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     std::vector<Digest> page;
     auto next = after.has_value() ? blobs_.upper_bound(*after) : blobs_.begin();
     for (; next != blobs_.end() && page.size() < limit; ++next) page.push_back(next->first);
@@ -158,7 +158,7 @@ class MemoryEngine : public Engine {
   }
 
   EngineStatus GetStatus() const override {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     EngineStatus status;
     status.store_id = std::string(32, '0');
     status.description = "memory";
@@ -182,18 +182,20 @@ class MemoryEngine : public Engine {
     std::map<std::string, Reference, std::less<>> references;
   };
 
-  void SetReference(const Reference& reference) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // Under mutex_.
+  void SetReference(const Reference& reference) {
     auto& in = buckets_.try_emplace(reference.bucket, InBucket{reference.created, {}}).first->second;
     in.references[reference.name] = reference;
   }
 
   std::atomic<int64_t> staging_bytes_ = 0;
-  mutable absl::Mutex mutex_;
-  std::map<Digest, std::shared_ptr<const Pieces>> blobs_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, InBucket, std::less<>> buckets_ ABSL_GUARDED_BY(mutex_);
-  uint64_t puts_new_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t puts_deduplicated_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t deduplicated_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Guards all that follows.
+  mutable std::mutex mutex_;
+  std::map<Digest, std::shared_ptr<const Pieces>> blobs_;
+  std::map<std::string, InBucket, std::less<>> buckets_;
+  uint64_t puts_new_ = 0;
+  uint64_t puts_deduplicated_ = 0;
+  uint64_t deduplicated_bytes_ = 0;
 };
 
 MemoryStaging::~MemoryStaging() { engine_.CountStaged(-static_cast<int64_t>(added_bytes_)); }

@@ -25,9 +25,9 @@ void Batch::Delete(rocksdb::ColumnFamilyHandle* family, absl::string_view key) {
 
 absl::Status Committer::Commit(size_t size_bytes, Operation operation) {
   Waiter waiter{operation, size_bytes, {}, false, {}};
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock lock(mutex_);
   queue_.push_back(&waiter);
-  while (!waiter.done && queue_.front() != &waiter) waiter.wake.Wait(&mutex_);
+  waiter.wake.wait(lock, [&] { return waiter.done || queue_.front() == &waiter; });
   if (waiter.done) return waiter.status;
 
   std::deque<Waiter*> group;
@@ -37,15 +37,15 @@ absl::Status Committer::Commit(size_t size_bytes, Operation operation) {
     group.push_back(next);
     group_bytes += next->size_bytes;
   }
-  mutex_.Unlock();
+  lock.unlock();
   Run(group);
-  mutex_.Lock();
+  lock.lock();
   for (Waiter* member : group) {
     queue_.pop_front();
     member->done = true;
-    if (member != &waiter) member->wake.Signal();
+    if (member != &waiter) member->wake.notify_one();
   }
-  if (!queue_.empty()) queue_.front()->wake.Signal();
+  if (!queue_.empty()) queue_.front()->wake.notify_one();
   return waiter.status;
 }
 
@@ -71,7 +71,7 @@ void Committer::Run(const std::deque<Waiter*>& group) {
   options.sync = true;
   const rocksdb::Status written = database_.db().Write(options, batch.rows_.GetWriteBatch());
   if (written.ok()) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     totals_ = batch.totals;
     return;
   }
@@ -83,7 +83,7 @@ void Committer::Run(const std::deque<Waiter*>& group) {
 }
 
 EngineTotals Committer::totals() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return totals_;
 }
 

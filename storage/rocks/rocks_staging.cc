@@ -43,18 +43,17 @@ absl::Status DropContent(Database& database, Committer& committer, ContentId con
 
 PublishingDigests::Claim::Claim(PublishingDigests& digests, const Digest& digest)
     : digests_(digests), digest_(digest) {
-  absl::MutexLock lock(&digests_.mutex_);
-  const auto is_free = [this] {
-    digests_.mutex_.AssertHeld();
-    return !digests_.held_.contains(digest_);
-  };
-  digests_.mutex_.Await(absl::Condition(&is_free));
+  std::unique_lock lock(digests_.mutex_);
+  digests_.freed_.wait(lock, [this] { return !digests_.held_.contains(digest_); });
   digests_.held_.insert(digest_);
 }
 
 PublishingDigests::Claim::~Claim() {
-  absl::MutexLock lock(&digests_.mutex_);
-  digests_.held_.erase(digest_);
+  {
+    std::lock_guard lock(digests_.mutex_);
+    digests_.held_.erase(digest_);
+  }
+  digests_.freed_.notify_all();
 }
 
 RocksStaging::~RocksStaging() {

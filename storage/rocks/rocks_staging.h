@@ -13,13 +13,14 @@
 #include <rocksdb/sst_file_writer.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/synchronization/mutex.h"
 #include "storage/engine.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/database.h"
@@ -114,8 +115,10 @@ class PublishingDigests {
   };
 
  private:
-  absl::Mutex mutex_;
-  absl::flat_hash_set<Digest> held_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  // Guarded by mutex_.
+  absl::flat_hash_set<Digest> held_;
 };
 
 }  // namespace coffer::rocks
