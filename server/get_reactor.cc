@@ -30,8 +30,9 @@ void GetReactor::Begin() {
     End(status);
     return;
   }
+  const bool has_piece = piece_is_ready_;
   turn_.Give();
-  if (piece_is_ready_) {
+  if (has_piece) {
     // Without set_buffer_hint: gRPC 1.51 then holds the initial metadata back as well, and waits for a flush that
     // may not come before the next keepalive ping.
     StartWrite(&header_);
@@ -66,6 +67,11 @@ void GetReactor::OnWriteDone(bool ok) {
   } else {
     backend_.pool.Run([this] { Continue(); });
   }
+}
+
+void GetReactor::OnDone() {
+  turn_.Take();
+  delete this;
 }
 
 void GetReactor::Continue() {
@@ -108,6 +114,7 @@ void GetReactor::WritePiece() {
 void GetReactor::End(const absl::Status& status) {
   reader_.reset();
   if (IsServerFailure(status)) backend_.report_failure("Get", status);
+  turn_.Give();
   Finish(ToGrpcStatus(status));
 }
 

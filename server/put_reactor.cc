@@ -42,6 +42,11 @@ void PutReactor::OnSendInitialMetadataDone(bool ok) {
   });
 }
 
+void PutReactor::OnDone() {
+  turn_.Take();
+  delete this;
+}
+
 void PutReactor::ConsumeMessage() {
   if (absl::Status status = Consume(); !status.ok()) {
     End(status);
@@ -101,6 +106,7 @@ void PutReactor::Commit() {
 void PutReactor::End(const absl::Status& status) {
   upload_.reset();
   if (IsServerFailure(status)) backend_.report_failure("Put", status);
+  turn_.Give();
   Finish(ToGrpcStatus(status));
 }
 
