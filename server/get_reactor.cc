@@ -16,6 +16,7 @@ namespace coffer {
 GetReactor::GetReactor(Backend& backend, const grpc::ByteBuffer& request) : backend_(backend), request_(request) {
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kCall);
   if (!place.ok()) {
+    turn_.Give();
     Finish(ToGrpcStatus(place.status()));
     return;
   }

@@ -13,6 +13,7 @@ namespace coffer {
 PutReactor::PutReactor(Backend& backend, grpc::ByteBuffer* response) : backend_(backend), response_(response) {
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kCall);
   if (!place.ok()) {
+    turn_.Give();
     Finish(ToGrpcStatus(place.status()));
     return;
   }

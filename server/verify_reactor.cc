@@ -20,6 +20,7 @@ void ProgressToWire(const VerifyProgress& progress, v1::VerifyProgress& out) {
 
 VerifyReactor::VerifyReactor(Backend& backend, const grpc::ByteBuffer& request)
     : backend_(backend), request_(request) {
+  ShowOrder();
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kVerify);
   if (!place.ok()) {
     Finish(ToGrpcStatus(place.status()));
@@ -119,10 +120,11 @@ void VerifyReactor::OnCancel() {
 }
 
 void VerifyReactor::OnDone() {
-  // Shows a race detector that whoever finished is through.
-  std::unique_lock(mutex_).unlock();
+  ShowOrder();
   delete this;
 }
+
+void VerifyReactor::ShowOrder() { std::unique_lock(mutex_).unlock(); }
 
 void VerifyReactor::Proceed(std::unique_lock<std::mutex> lock) {
   if (is_writing_) return;

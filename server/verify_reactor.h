@@ -45,6 +45,9 @@ class VerifyReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   bool OnProgress(const VerifyProgress& progress);
   void Push(const v1::VerifyResponse& message);
 
+  // For a race detector, as Turn: after the constructor and before the destructor.
+  void ShowOrder();
+
   // Starts the next write, or finishes. Called with `lock` held, returns with it free and `this` possibly gone.
   void Proceed(std::unique_lock<std::mutex> lock);
 
