@@ -13,7 +13,7 @@ namespace coffer {
 namespace {
 
 TEST(PlantedRace, IsReported) {
-  const std::string command = std::string("TSAN_OPTIONS=\"$TSAN_OPTIONS exitcode=66 suppressions=" COFFER_SUPPRESSIONS
+  const std::string command = std::string("TSAN_OPTIONS=\"$TSAN_OPTIONS exitcode=66 ignore_noninstrumented_modules=1 suppressions=" COFFER_SUPPRESSIONS
                                           "\" " COFFER_PLANTED_RACE " 2>&1");
   FILE* const pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
@@ -23,7 +23,7 @@ TEST(PlantedRace, IsReported) {
   const int status = ::pclose(pipe);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 66) << status;
   EXPECT_THAT(output, ::testing::HasSubstr("WARNING: ThreadSanitizer: data race"));
-  EXPECT_THAT(output, ::testing::HasSubstr("RacyReactor::OnDone"));
+  EXPECT_THAT(output, ::testing::ContainsRegex("SUMMARY: ThreadSanitizer: data race .*planted_race_main.cc.* in .*OnDone"));
 }
 
 }  // namespace
