@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The AVX2 kernel: eight lanes, four where there are no more than four inputs.
+#include "hashing/kernel_lanes.h"
+#include "hashing/vectors_avx2.h"
+#include "hashing/vectors_sse41.h"
+
+namespace coffer {
+namespace {
+
+bool Supported() { return __builtin_cpu_supports("avx2"); }
+using Kernels = LaneKernel<EightLanes, FourLanes>;
+
+}  // namespace
+
+extern const Kernel kAvx2Kernel = {
+    "avx2",
+    8,
+    Supported,
+    Kernels::HashLanes,
+    Kernels::HashChunks,
+    Kernels::HashParents,
+    AbsorbBlocksPortable,
+    CompressPortable,
+};
+
+}  // namespace coffer

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels by name, for the dispatcher and for the kernel files that define them.
+#ifndef COFFER_HASHING_KERNEL_TABLE_H_
+#define COFFER_HASHING_KERNEL_TABLE_H_
+
+#include "hashing/kernel.h"
+
+namespace coffer {
+
+// One lane in plain C++, which the SIMD kernels use where there is only one input. Contracts as in Kernel.
+void AbsorbBlocksPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint64_t counter,
+                          uint8_t flags, uint8_t first_flags);
+void CompressPortable(const uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter,
+                      uint8_t flags, uint8_t* out);
+void HashLanePortable(const LaneInput& input);
+
+extern const Kernel kPortableKernel;
+#if defined(__x86_64__)
+extern const Kernel kSse41Kernel;
+extern const Kernel kAvx2Kernel;
+extern const Kernel kAvx512Kernel;
+#endif
+
+}  // namespace coffer
+
+#endif  // COFFER_HASHING_KERNEL_TABLE_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers take tasks from one queue until the pool stops and the queue is empty.
+#include "hashing/worker_pool.h"
+
+#include <utility>
+
+#include "hashing/invariant.h"
+
+namespace coffer {
+
+WorkerPool::WorkerPool(int threads) {
+  RequireInvariant(threads >= 1, "a worker pool has at least one thread");
+  workers_.reserve(static_cast<size_t>(threads));
+  for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Run(); });
+}
+
+WorkerPool::~WorkerPool() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  for (std::thread& worker : workers_) worker.join();
+}
+
+bool WorkerPool::TrySchedule(absl::AnyInvocable<void()>& task) {
+  absl::MutexLock lock(&mutex_);
+  if (tasks_.size() >= kQueuedTasksPerWorker * workers_.size()) return false;
+  tasks_.push_back(std::move(task));
+  return true;
+}
+
+void WorkerPool::Run() {
+  while (true) {
+    absl::AnyInvocable<void()> task;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &WorkerPool::HasWork));
+      if (tasks_.empty()) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace coffer
