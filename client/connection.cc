@@ -2,6 +2,7 @@
 #include "client/connection.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace coffer {
@@ -64,7 +65,10 @@ absl::Status Connection::ToStatus(const grpc::Status& status, const Call& call) 
                                                     absl::FormatDuration(options_.deadline)));
   }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    return absl::UnavailableError(absl::StrCat("server ", server_, ": ", status.error_message()));
+    const std::string message = status.error_message();
+    const bool no_connection = absl::StartsWith(message, "failed to connect");
+    return absl::UnavailableError(
+        absl::StrCat(no_connection ? "no server answers at " : "server ", server_, ": ", message));
   }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }

@@ -50,7 +50,7 @@ void AddBucket(CLI::App& app, Command* chosen) {
   command->require_subcommand(1);
   command->add_subcommand("ls", "List the buckets")->callback([=] { *chosen = RunList; });
   CLI::App* create = command->add_subcommand("create", "Make empty buckets; fine if they exist");
-  CLI::Option* created = AddValues(*create, "BUCKET", "Buckets")->required();
+  CLI::Option* created = AddOperands(*create, "BUCKET", "Buckets")->required();
   create->callback([=] {
     *chosen = [=](Session& session) {
       RunChange(session, created->results(), &Client::CreateBucket, "created");
@@ -58,7 +58,7 @@ void AddBucket(CLI::App& app, Command* chosen) {
   });
   CLI::App* remove =
       command->add_subcommand("rm", "Remove buckets with every name in them; fine if they do not exist");
-  CLI::Option* removed = AddValues(*remove, "BUCKET", "Buckets")->required();
+  CLI::Option* removed = AddOperands(*remove, "BUCKET", "Buckets")->required();
   remove->callback([=] {
     *chosen = [=](Session& session) {
       RunChange(session, removed->results(), &Client::DeleteBucket, "deleted");

@@ -57,7 +57,7 @@ void RunHash(Session& session, std::vector<std::string> paths) {
 
 void AddHash(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("hash", "Print digests of local files as b3sum does; needs no server");
-  CLI::Option* files = AddValues(*command, "FILE", "Files; none, or -: standard input");
+  CLI::Option* files = AddOperands(*command, "FILE", "Files; none, or -: standard input");
   command->callback([=] { *chosen = [=](Session& session) { RunHash(session, files->results()); }; });
 }
 

@@ -69,7 +69,7 @@ void RunStat(Session& session, const std::string& bucket, const std::vector<std:
 void AddLs(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("ls", "List names as b3sum lines, which `b3sum -c` accepts");
   auto bucket = std::make_shared<std::string>();
-  CLI::Option* prefix = AddValues(*command, "PREFIX", "Only names that start with this")->expected(1);
+  CLI::Option* prefix = AddOperand(*command, "PREFIX", "Only names that start with this");
   AddBucketOption(*command, bucket.get());
   command->callback([=] {
     *chosen = [=](Session& session) {
@@ -81,7 +81,7 @@ void AddLs(CLI::App& app, Command* chosen) {
 void AddStat(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("stat", "Show digest, size, time and metadata");
   auto bucket = std::make_shared<std::string>();
-  CLI::Option* blobs = AddValues(*command, "BLOB", "Names or digests (64 hex digits)")->required();
+  CLI::Option* blobs = AddOperands(*command, "BLOB", "Names or digests (64 hex digits)")->required();
   AddBucketOption(*command, bucket.get());
   command->callback([=] { *chosen = [=](Session& session) { RunStat(session, *bucket, blobs->results()); }; });
 }
@@ -90,7 +90,7 @@ void AddRm(CLI::App& app, Command* chosen) {
   CLI::App* command =
       app.add_subcommand("rm", "Remove names; fine if they do not exist. A digest stands for the name in hex");
   auto bucket = std::make_shared<std::string>();
-  CLI::Option* names = AddValues(*command, "NAME", "Names")->required();
+  CLI::Option* names = AddOperands(*command, "NAME", "Names")->required();
   AddBucketOption(*command, bucket.get());
   command->callback([=] {
     *chosen = [=](Session& session) {

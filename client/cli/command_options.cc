@@ -2,6 +2,18 @@
 #include "client/cli/commands.h"
 
 namespace coffer::cli {
+namespace {
+
+CLI::Option* AddRaw(CLI::App& command, const std::string& flags, const std::string& description) {
+  return command
+      .add_option(
+          flags, [](const CLI::results_t&) { return true; }, description)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("");
+}
+
+}  // namespace
 
 CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value,
                       const std::string& description) {
@@ -13,13 +25,19 @@ CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* 
       ->type_name("TEXT");
 }
 
-CLI::Option* AddValues(CLI::App& command, const std::string& flags, const std::string& description) {
-  return command
-      .add_option(
-          flags, [](const CLI::results_t&) { return true; }, description)
-      ->expected(-1)
-      ->allow_extra_args(false)
-      ->type_name("TEXT");
+CLI::Option* AddOperands(CLI::App& command, const std::string& label, const std::string& description) {
+  // CLI11 fills a positional up to its minimum, or beyond it if it may take extra arguments, and only then takes
+  // "[a,b]" apart. A minimum that is never reached, with a policy that does not insist on it, gives the rest.
+  constexpr int kAny = CLI::detail::expected_max_vector_size;
+  return AddRaw(command, label, description)->expected(kAny - 1, kAny);
+}
+
+CLI::Option* AddOperand(CLI::App& command, const std::string& label, const std::string& description) {
+  return AddRaw(command, label, description)->expected(1);
+}
+
+CLI::Option* AddRepeatable(CLI::App& command, const std::string& flags, const std::string& description) {
+  return AddRaw(command, flags, description)->expected(1);
 }
 
 CLI::Option* AddBucketOption(CLI::App& command, std::string* bucket) {

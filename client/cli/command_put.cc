@@ -146,14 +146,14 @@ void AddPut(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("put", "Store files; prints \"DIGEST  NAME\" as b3sum does");
   auto arguments = std::make_shared<PutArguments>();
   auto expected = std::make_shared<std::string>();
-  CLI::Option* paths = AddValues(*command, "PATH", "Files, directories with -r, or - for standard input");
+  CLI::Option* paths = AddOperands(*command, "PATH", "Files, directories with -r, or - for standard input");
   paths->required();
   AddBucketOption(*command, &arguments->options.bucket);
   CLI::Option* name = AddValue(*command, "-n,--name", &arguments->options.name,
                                "Name of the reference, for a single input; else the file's base name");
   CLI::Option* expect = AddValue(*command, "--expect", expected.get(),
                                  "Store nothing unless the content has this digest (64 hex digits)");
-  CLI::Option* meta = AddValues(*command, "--meta", "Metadata KEY=VALUE; may be repeated");
+  CLI::Option* meta = AddRepeatable(*command, "--meta", "Metadata KEY=VALUE; may be repeated");
   command->add_flag("-r,--recursive", arguments->recursive,
                     "Put the files below directories, named by their paths relative to them");
   command->callback([=] {

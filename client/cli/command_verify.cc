@@ -53,7 +53,7 @@ void AddVerify(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("verify", "Check stored content; exit code 3 if any is damaged");
   auto bucket = std::make_shared<std::string>();
   auto all = std::make_shared<bool>(false);
-  CLI::Option* blobs = AddValues(*command, "BLOB", "Names or digests; none, with -b: all of the bucket");
+  CLI::Option* blobs = AddOperands(*command, "BLOB", "Names or digests; none, with -b: all of the bucket");
   CLI::Option* bucket_option = AddBucketOption(*command, bucket.get());
   command->add_flag("--all", *all, "Every blob of the store")->excludes(blobs)->excludes(bucket_option);
   command->callback([=] {

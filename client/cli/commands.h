@@ -30,9 +30,11 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
 CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value,
                       const std::string& description);
 
-// A positional argument or a repeatable option. Read it with results(): what the user typed, unchanged. (CLI11
-// would take "[a,b]" apart and read "{}" as nothing.)
-CLI::Option* AddValues(CLI::App& command, const std::string& flags, const std::string& description);
+// Positional arguments, any number or at most one, and an option that may be repeated. Read them with results():
+// that is what the user typed, unchanged. (CLI11 would take "[a,b]" apart and read "{}" as nothing.)
+CLI::Option* AddOperands(CLI::App& command, const std::string& label, const std::string& description);
+CLI::Option* AddOperand(CLI::App& command, const std::string& label, const std::string& description);
+CLI::Option* AddRepeatable(CLI::App& command, const std::string& flags, const std::string& description);
 
 // -b, --bucket.
 CLI::Option* AddBucketOption(CLI::App& command, std::string* bucket);

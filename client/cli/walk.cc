@@ -26,6 +26,10 @@ std::string Join(absl::string_view directory, absl::string_view entry) {
   return absl::StrCat(directory, absl::EndsWith(directory, "/") ? "" : "/", entry);
 }
 
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
 class Walker {
  public:
   explicit Walker(const WalkVisitor& visitor) : visitor_(visitor) {}
@@ -59,7 +63,7 @@ class Walker {
   }
 
   static absl::Status ReadEntries(const std::string& path, std::vector<std::string>* entries) {
-    std::unique_ptr<DIR, decltype(&::closedir)> directory(::opendir(path.c_str()), &::closedir);
+    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
     if (directory == nullptr) return absl::ErrnoToStatus(errno, "open directory");
     errno = 0;
     while (const dirent* entry = ::readdir(directory.get())) {
