@@ -8,11 +8,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace grpc {
@@ -68,10 +68,11 @@ class CallWatch {
   void Run();
 
   const absl::Duration idle_timeout_;
-  mutable absl::Mutex mutex_;
-  absl::flat_hash_set<Guard*> calls_ ABSL_GUARDED_BY(mutex_);
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  absl::flat_hash_set<Guard*> calls_;
+  bool cancelled_ = false;
+  bool stopping_ = false;
   std::thread thread_;
 };
 

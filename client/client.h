@@ -62,12 +62,12 @@ struct Selector {
 };
 
 struct PutOptions {
-  std::string bucket;
-  std::string name;  // empty: the digest in hex
+  std::string bucket = {};
+  std::string name = {};  // empty: the digest in hex
   // Content with another digest is not stored: DATA_LOSS, also if the server was the one to notice.
-  std::optional<Digest> expected_digest;
-  Metadata metadata;
-  ProgressFn progress;
+  std::optional<Digest> expected_digest = {};
+  Metadata metadata = {};
+  ProgressFn progress = {};
 };
 
 struct PutResult {
@@ -89,8 +89,8 @@ struct GetOptions {
   uint64_t offset_bytes = 0;
   uint64_t length_bytes = 0;  // 0: to the end
   // What will come, before its first byte; again if the get is retried.
-  std::function<void(const GetResult&)> header;
-  ProgressFn progress;
+  std::function<void(const GetResult&)> header = {};
+  ProgressFn progress = {};
 };
 
 struct BlobStat {
@@ -112,10 +112,10 @@ struct Reference {
 };
 
 struct ListOptions {
-  std::string bucket;
-  std::string prefix;
+  std::string bucket = {};
+  std::string prefix = {};
   uint32_t page_size = 0;  // 0: the server's default
-  std::string cursor;
+  std::string cursor = {};
 };
 
 struct ReferencePage {
@@ -139,7 +139,7 @@ struct WholeBucket {
 struct WholeStore {};
 
 struct VerifyOptions {
-  std::variant<WholeStore, WholeBucket, Selector> scope;
+  std::variant<WholeStore, WholeBucket, Selector> scope = {};
   uint64_t offset_bytes = 0;  // for a Selector
   uint64_t length_bytes = 0;
 };
@@ -159,8 +159,8 @@ struct VerifyFinding {
 
 // Either may be empty.
 struct VerifyCallbacks {
-  std::function<void(const VerifyProgress&)> progress;
-  std::function<void(const VerifyFinding&)> finding;
+  std::function<void(const VerifyProgress&)> progress = {};
+  std::function<void(const VerifyFinding&)> finding = {};
 };
 
 struct ServerStatus {

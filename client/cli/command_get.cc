@@ -61,9 +61,9 @@ void AddGet(CLI::App& app, Command* chosen) {
   CLI::Option* output =
       AddValue(*command, "-o,--output", &arguments->output, "File that appears whole or not at all");
   CLI::Option* offset =
-      command->add_option("--offset", arguments->options.offset_bytes, "First byte; 0 if not given");
-  CLI::Option* length = command->add_option("--length", arguments->options.length_bytes,
-                                            "How many bytes; 0, or if not given: to the end");
+      AddByteCount(*command, "--offset", &arguments->options.offset_bytes, "First byte; 0 if not given");
+  CLI::Option* length = AddByteCount(*command, "--length", &arguments->options.length_bytes,
+                                     "How many bytes; 0, or if not given: to the end");
   CLI::Option* prefix = AddValue(*command, "--prefix", &arguments->prefix,
                                  "Fetch every name that starts with this; \"\" for all of the bucket");
   CLI::Option* directory =

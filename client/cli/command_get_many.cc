@@ -65,7 +65,7 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
     Print(session, outcome);
   });
   const absl::Status listed = session.client().ForEachReference(
-      {.bucket = bucket, .prefix = prefix, .page_size = 0, .cursor = ""}, [&](const Reference& reference) {
+      {.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
         if (session.stopped()) return absl::CancelledError("");
         ++found;
         progress.AddTotalBytes(reference.size_bytes);

@@ -10,7 +10,7 @@ namespace {
 
 void RunLs(Session& session, const std::string& bucket, const std::string& prefix) {
   const absl::Status status = session.client().ForEachReference(
-      {.bucket = bucket, .prefix = prefix, .page_size = 0, .cursor = ""}, [&](const Reference& reference) {
+      {.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
         if (session.stopped()) return absl::CancelledError("");
         if (session.json()) {
           session.out().Object(JsonOf(reference));

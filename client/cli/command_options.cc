@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/numbers.h"
 #include "client/cli/commands.h"
 
 namespace coffer::cli {
@@ -23,6 +24,20 @@ CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* 
       ->expected(1)
       ->allow_extra_args(false)
       ->type_name("TEXT");
+}
+
+CLI::Option* AddByteCount(CLI::App& command, const std::string& flags, uint64_t* value,
+                          const std::string& description) {
+  // CLI11 would take "-1" for 18446744073709551615.
+  return command
+      .add_option_function<std::string>(
+          flags,
+          [flags, value](const std::string& text) {
+            if (text.find_first_not_of("0123456789") == std::string::npos && absl::SimpleAtoi(text, value)) return;
+            throw CLI::ValidationError(flags, "\"" + text + "\" is not a number of bytes, 0 to 2^64-1");
+          },
+          description)
+      ->type_name("BYTES");
 }
 
 CLI::Option* AddOperands(CLI::App& command, const std::string& label, const std::string& description) {

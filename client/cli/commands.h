@@ -30,6 +30,10 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
 CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value,
                       const std::string& description);
 
+// An option that is a size or an offset, in bytes.
+CLI::Option* AddByteCount(CLI::App& command, const std::string& flags, uint64_t* value,
+                          const std::string& description);
+
 // Positional arguments, any number or at most one, and an option that may be repeated. Read them with results():
 // that is what the user typed, unchanged. (CLI11 would take "[a,b]" apart and read "{}" as nothing.)
 CLI::Option* AddOperands(CLI::App& command, const std::string& label, const std::string& description);

@@ -50,12 +50,12 @@ void Failures::ReportUsage(absl::string_view message) {
 }
 
 void Failures::SetExitCode(int code) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   if (exit_code_ == kExitOk || code == kExitIntegrity) exit_code_ = code;
 }
 
 int Failures::exit_code() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return exit_code_;
 }
 

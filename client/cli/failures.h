@@ -3,12 +3,11 @@
 // What went wrong in one command, and the exit code that follows from it.
 #pragma once
 
+#include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 
 namespace coffer::cli {
 
@@ -39,8 +38,8 @@ class Failures {
   bool any() const { return exit_code() != kExitOk; }
 
  private:
-  mutable absl::Mutex mutex_;
-  int exit_code_ ABSL_GUARDED_BY(mutex_) = kExitOk;
+  mutable std::mutex mutex_;  // guards exit_code_
+  int exit_code_ = kExitOk;
 };
 
 }  // namespace coffer::cli

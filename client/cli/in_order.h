@@ -6,16 +6,14 @@
 //  3. results are emitted on the thread that calls Add() and Finish(), so they may print without a lock.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 
 namespace coffer::cli {
 
@@ -31,9 +29,10 @@ class InOrder {
   }
   ~InOrder() {
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard lock(mutex_);
       stopping_ = true;
     }
+    added_.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }
   InOrder(const InOrder&) = delete;
@@ -41,12 +40,15 @@ class InOrder {
 
   void Add(Job job) {
     if (window_.size() >= window_size_) EmitOldest();
-    while (!window_.empty() && window_.front()->done.HasBeenNotified()) EmitOldest();
+    while (!window_.empty() && IsDone(*window_.front())) EmitOldest();
     auto slot = std::make_shared<Slot>();
     slot->job = std::move(job);
     window_.push_back(slot);
-    absl::MutexLock lock(&mutex_);
-    waiting_.push_back(std::move(slot));
+    {
+      std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(slot));
+    }
+    added_.notify_one();
   }
 
   void Finish() {
@@ -57,40 +59,52 @@ class InOrder {
   struct Slot {
     Job job;
     Result result;
-    absl::Notification done;
+    bool done = false;  // guarded by mutex_
   };
+
+  bool IsDone(const Slot& slot) {
+    std::lock_guard lock(mutex_);
+    return slot.done;
+  }
 
   void EmitOldest() {
     const std::shared_ptr<Slot> slot = std::move(window_.front());
     window_.pop_front();
-    slot->done.WaitForNotification();
+    {
+      std::unique_lock lock(mutex_);
+      done_.wait(lock, [&] { return slot->done; });
+    }
     emit_(std::move(slot->result));
   }
-
-  bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || !waiting_.empty(); }
 
   void Run() {
     while (true) {
       std::shared_ptr<Slot> slot;
       {
-        absl::MutexLock lock(&mutex_);
-        mutex_.Await(absl::Condition(this, &InOrder::HasWork));
+        std::unique_lock lock(mutex_);
+        added_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
         if (waiting_.empty()) return;
         slot = std::move(waiting_.front());
         waiting_.pop_front();
       }
       slot->result = slot->job();
       slot->job = nullptr;
-      slot->done.Notify();
+      {
+        std::lock_guard lock(mutex_);
+        slot->done = true;
+      }
+      done_.notify_one();
     }
   }
 
   const size_t window_size_;
   const std::function<void(Result)> emit_;
   std::deque<std::shared_ptr<Slot>> window_;  // of the thread that adds
-  absl::Mutex mutex_;
-  std::deque<std::shared_ptr<Slot>> waiting_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable added_;
+  std::condition_variable done_;
+  std::deque<std::shared_ptr<Slot>> waiting_;
+  bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
 

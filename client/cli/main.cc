@@ -10,16 +10,16 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <future>
 #include <thread>
 
-#include "absl/synchronization/notification.h"
 #include "client/cli/commands.h"
 
 namespace coffer::cli {
 namespace {
 
 // Enough to remove temporary files.
-constexpr absl::Duration kUnwindTime = absl::Seconds(1);
+constexpr std::chrono::seconds kUnwindTime(1);
 
 // Steps 1 to 3.
 class SignalThread {
@@ -32,7 +32,7 @@ class SignalThread {
     thread_ = std::thread([this, &session] { Run(session); });
   }
   ~SignalThread() {
-    unwound_.Notify();
+    unwound_.set_value();
     ::pthread_kill(thread_.native_handle(), kStop);
     thread_.join();
   }
@@ -47,17 +47,21 @@ class SignalThread {
     if (::sigwait(&signals_, &signal) != 0 || signal == kStop) return;
     signal_.store(signal);
     session.Interrupt();
-    if (!unwound_.WaitForNotificationWithTimeout(kUnwindTime)) ::_exit(kExitSignalBase + signal);
+    if (unwound_.get_future().wait_for(kUnwindTime) == std::future_status::timeout) {
+      ::_exit(kExitSignalBase + signal);
+    }
   }
 
   sigset_t signals_;
   std::atomic<int> signal_{0};
-  absl::Notification unwound_;
+  std::promise<void> unwound_;
   std::thread thread_;
 };
 
 int RunCommand(const Command& command, const GlobalOptions& options) {
-  Session session(options);
+  // Never destroyed: destroying the last channel shuts gRPC down, which after a cancelled stream now and then waits
+  // ten seconds for nothing. Everything is flushed when this returns.
+  Session& session = *new Session(options);
   SignalThread signals(session);
   command(session);
   session.failures().Report("", session.out().Flush());
@@ -105,4 +109,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace coffer::cli
 
-int main(int argc, char** argv) { return coffer::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const int exit_code = coffer::cli::Main(argc, argv);
+  std::fflush(stdout);
+  // Not exit(): gRPC's threads are still there, and must not see static objects go.
+  ::_exit(exit_code);
+}

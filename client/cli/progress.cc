@@ -2,6 +2,7 @@
 #include "client/cli/progress.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,7 @@
 namespace coffer::cli {
 namespace {
 
-constexpr absl::Duration kRedrawPeriod = absl::Milliseconds(200);
+constexpr std::chrono::milliseconds kRedrawPeriod(200);
 
 std::string FormatEta(double seconds) {
   const auto whole = static_cast<int64_t>(std::min(seconds, 359999.0));
@@ -48,9 +49,10 @@ Progress::Progress(bool enabled, std::string items_word) : items_word_(std::move
 Progress::~Progress() {
   if (!thread_.joinable()) return;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  changed_.notify_all();
   thread_.join();
   std::fputs("\r\x1b[K", stderr);
 }
@@ -61,8 +63,8 @@ void Progress::Set(uint64_t items, uint64_t bytes) {
 }
 
 void Progress::Run() {
-  absl::MutexLock lock(&mutex_);
-  while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kRedrawPeriod)) {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kRedrawPeriod, [this] { return stopping_; })) {
     const ProgressState state{static_cast<uint64_t>(std::max<int64_t>(bytes_.load(), 0)), total_bytes_.load(),
                               items_.load(), absl::Now() - start_};
     const std::string line = absl::StrCat("\r\x1b[K", FormatProgress(state, items_word_));

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace coffer::cli {
@@ -45,8 +45,9 @@ class Progress {
   std::atomic<int64_t> bytes_{0};
   std::atomic<uint64_t> total_bytes_{0};
   std::atomic<uint64_t> items_{0};
-  absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::mutex mutex_;  // guards stopping_
+  std::condition_variable changed_;
+  bool stopping_ = false;
   std::thread thread_;
 };
 

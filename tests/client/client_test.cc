@@ -5,71 +5,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include <filesystem>
 #include <thread>
 
-#include "absl/synchronization/notification.h"
-#include "hashing/hasher.h"
-#include "tests/client/fake_server.h"
-#include "tests/support/process.h"
+#include "tests/client/client_fixture.h"
+#include "tests/client/latch.h"
 
-namespace coffer {
+namespace coffer::testing {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::FakeServer;
-using testing::ReadFile;
-using testing::TemporaryDirectory;
-using testing::WriteFile;
-
-constexpr uint64_t kNoLimit = uint64_t{1} << 30;
-
-Digest DigestOf(const std::string& content) {
-  Hasher hasher;
-  hasher.Update(BytesOf(content));
-  return hasher.Finalize();
-}
-
-std::string Pattern(size_t size_bytes) {
-  std::string content(size_bytes, '\0');
-  for (size_t i = 0; i < size_bytes; ++i) content[i] = static_cast<char>((i * 2654435761u) >> 13);
-  return content;
-}
-
-ClientOptions Impatient() {
-  ClientOptions options;
-  options.deadline = absl::Seconds(20);
-  options.retry.first_backoff = absl::Milliseconds(1);
-  return options;
-}
-
-// Fails the first `times` calls of `rpc`.
-std::function<grpc::Status(const std::string&)> FailFirst(const std::string& rpc, int times,
-                                                          grpc::StatusCode code) {
-  auto left = std::make_shared<std::atomic<int>>(times);
-  return [=](const std::string& called) {
-    if (called == rpc && left->fetch_sub(1) > 0) return grpc::Status(code, "as told");
-    return grpc::Status::OK;
-  };
-}
-
-class ClientTest : public ::testing::Test {
- protected:
-  std::string Fetch(const Selector& blob, const GetOptions& options = {}) {
-    std::string out;
-    const auto result = client_.GetBytes(blob, options, kNoLimit, &out);
-    return result.ok() ? out : result.status().ToString();
-  }
-  absl::Status FetchStatus(const Selector& blob, const GetOptions& options = {}) {
-    return client_.Get(blob, options, [](ByteSpan) { return absl::OkStatus(); }).status();
-  }
-
-  FakeServer server_;
-  Client client_{server_.address(), Impatient()};
-};
 
 TEST_F(ClientTest, PutsAndGetsEverySizeAroundAMessage) {
   constexpr size_t kMessage = size_t{1} << 20;
@@ -190,133 +136,12 @@ TEST_F(ClientTest, AFailureOfTheSourceStoresNothing) {
   EXPECT_THAT(server_.Names(), ElementsAre());
 }
 
-TEST_F(ClientTest, GetsRanges) {
-  const std::string content = Pattern(300000);
-  server_.Add("n", content);
-  EXPECT_EQ(Fetch({"", "n"}, {.offset_bytes = 5, .length_bytes = 100000}), content.substr(5, 100000));
-  EXPECT_EQ(Fetch({"", "n"}, {.offset_bytes = 299999}), content.substr(299999));
-  EXPECT_EQ(Fetch({"", "n"}, {.offset_bytes = 300000}), "");
-  EXPECT_EQ(Fetch({"", "n"}, {.offset_bytes = 1, .length_bytes = 1 << 30}), content.substr(1));
-  EXPECT_EQ(FetchStatus({"", "n"}, {.offset_bytes = 300001}).code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST_F(ClientTest, GetRejectsContentThatIsNotTheDigests) {
-  server_.Add("n", Pattern(200000));
-  server_.faults().get_message = [](v1::GetResponse& message) {
-    if (message.has_data()) (*message.mutable_data())[7] ^= 1;
-    return true;
-  };
-  EXPECT_EQ(FetchStatus({"", "n"}).code(), absl::StatusCode::kDataLoss);
-}
-
-TEST_F(ClientTest, GetRejectsAnotherBlobThanTheSelected) {
-  const Digest digest = server_.Add("n", "one");
-  const Digest other = server_.Add("m", "two");
-  server_.faults().get_message = [&](v1::GetResponse& message) {
-    if (message.has_header()) message.mutable_header()->set_digest(std::string(other.view()));
-    if (message.has_data()) message.set_data("two");
-    return true;
-  };
-  EXPECT_EQ(FetchStatus({"", digest}).code(), absl::StatusCode::kDataLoss);
-}
-
-TEST_F(ClientTest, GetRejectsAStreamThatEndsEarlyWithOk) {
-  server_.Add("n", Pattern(200000));
-  int messages = 0;
-  server_.faults().get_message = [&](v1::GetResponse&) { return ++messages <= 2; };
-  const auto status = FetchStatus({"", "n"});
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("65536 of 200000"));
-}
-
-TEST_F(ClientTest, GetRejectsAStreamThatIsTooLong) {
-  server_.Add("n", "abc");
-  server_.faults().get_message = [](v1::GetResponse& message) {
-    if (message.has_data()) message.set_data("abcd");
-    return true;
-  };
-  EXPECT_EQ(FetchStatus({"", "n"}).code(), absl::StatusCode::kDataLoss);
-}
-
-TEST_F(ClientTest, GetRejectsAnotherRangeThanTheSelected) {
-  server_.Add("n", "abcdef");
-  server_.faults().get_message = [](v1::GetResponse& message) {
-    if (message.has_header()) message.mutable_header()->set_offset_bytes(0);
-    return true;
-  };
-  EXPECT_EQ(FetchStatus({"", "n"}, {.offset_bytes = 1, .length_bytes = 2}).code(), absl::StatusCode::kDataLoss);
-}
-
-TEST_F(ClientTest, GetIsRepeatedBeforeTheFirstByteOnly) {
-  server_.Add("n", Pattern(200000));
-  server_.faults().before = FailFirst("Get", 2, grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(Fetch({"", "n"}), Pattern(200000));
-  EXPECT_EQ(server_.Calls("Get"), 3);
-
-  server_.faults().get_status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "going down");
-  int messages = 0;
-  server_.faults().get_message = [&](v1::GetResponse&) { return ++messages <= 2; };
-  EXPECT_EQ(FetchStatus({"", "n"}).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(server_.Calls("Get"), 4);
-}
-
-TEST_F(ClientTest, GetReturnsTheErrorOfTheSink) {
-  server_.Add("n", Pattern(200000));
-  const auto status =
-      client_.Get({"", "n"}, {}, [](ByteSpan) { return absl::ResourceExhaustedError("disk is full"); }).status();
-  EXPECT_EQ(status, absl::ResourceExhaustedError("disk is full"));
-}
-
-TEST_F(ClientTest, GetBytesHasALimit) {
-  server_.Add("n", "abcdef");
-  std::string out;
-  EXPECT_EQ(client_.GetBytes({"", "n"}, {}, 5, &out).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(client_.GetBytes({"", "n"}, {}, 6, &out).ok());
-}
-
-TEST_F(ClientTest, AFileAppearsWholeOrNotAtAll) {
-  TemporaryDirectory directory;
-  server_.Add("n", Pattern(200000));
-  WriteFile(directory / "out", "before");
-  server_.faults().get_status = grpc::Status(grpc::StatusCode::DATA_LOSS, "damaged");
-  EXPECT_EQ(client_.GetToFile({"", "n"}, {}, directory / "out").status(), absl::DataLossError("damaged"));
-  EXPECT_EQ(ReadFile(directory / "out"), "before");
-  server_.faults().get_status = grpc::Status::OK;
-  EXPECT_TRUE(client_.GetToFile({"", "n"}, {}, directory / "out").ok());
-  EXPECT_EQ(ReadFile(directory / "out"), Pattern(200000));
-  int files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory.path())) ++files;
-  EXPECT_EQ(files, 1) << "temporary files were left";
-}
-
-TEST_F(ClientTest, AFileBehindASymbolicLinkIsReplacedAndTheLinkKept) {
-  TemporaryDirectory directory;
-  server_.Add("n", "new");
-  WriteFile(directory / "real", "old");
-  std::filesystem::create_symlink("real", directory / "link");
-  EXPECT_TRUE(client_.GetToFile({"", "n"}, {}, directory / "link").ok());
-  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
-  EXPECT_EQ(ReadFile(directory / "real"), "new");
-}
-
-TEST_F(ClientTest, ADeviceIsWrittenToAndNotReplaced) {
-  TemporaryDirectory directory;
-  server_.Add("n", "new");
-  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
-  std::string seen;
-  std::thread reader([&] { seen = ReadFile(directory / "fifo"); });
-  EXPECT_TRUE(client_.GetToFile({"", "n"}, {}, directory / "fifo").ok());
-  reader.join();
-  EXPECT_EQ(seen, "new");
-  EXPECT_TRUE(std::filesystem::is_fifo(directory / "fifo"));
-}
-
 TEST_F(ClientTest, ListsPageByPage) {
   server_.faults().page_size = 2;
   for (const char* name : {"a1", "a2", "a3", "a4", "a5", "b"}) server_.Add(name, name);
   std::vector<std::string> names;
   ASSERT_TRUE(client_
-                  .ForEachReference({.bucket = "", .prefix = "a", .page_size = 0, .cursor = ""},
+                  .ForEachReference({.bucket = "", .prefix = "a"},
                                     [&](const Reference& reference) {
                                       names.push_back(reference.name);
                                       return absl::OkStatus();
@@ -408,7 +233,7 @@ TEST_F(ClientTest, NamesThatAreNotUtf8AreRefusedHere) {
     EXPECT_EQ(client_.Stat({"", name}).status().code(), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_EQ(server_.Calls("Put") + server_.Calls("Stat"), 0);
-  for (const std::string& name : {"ä", "€uro", "\xf0\x9f\x98\x80", "\xef\xbf\xbd", "a\x7f\n"}) {
+  for (const std::string name : {"ä", "€uro", "\xf0\x9f\x98\x80", "\xef\xbf\xbd", "a\x7f\n"}) {
     EXPECT_TRUE(client_.PutBytes(BytesOf("x"), {.name = name}).ok()) << name;
     EXPECT_EQ(server_.Content(name), "x");
   }
@@ -434,16 +259,16 @@ TEST_F(ClientTest, AUnaryCallHasADeadline) {
 
 TEST_F(ClientTest, AStreamThatDoesNotMoveIsEnded) {
   server_.Add("n", Pattern(200000));
-  absl::Notification release;
-  server_.faults().get_message = [&](v1::GetResponse& message) {
-    if (message.has_data()) release.WaitForNotification();
+  Latch release;
+  server_.faults().get_message = [=](v1::GetResponse& message) {
+    if (message.has_data()) release.Wait();
     return true;
   };
   ClientOptions options = Impatient();
   options.idle_timeout = absl::Milliseconds(100);
   Client client(server_.address(), options);
   const auto status = client.Get({"", "n"}, {}, [](ByteSpan) { return absl::OkStatus(); }).status();
-  release.Notify();
+  release.Open();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()), HasSubstr("100ms"));
 }
@@ -463,20 +288,20 @@ TEST_F(ClientTest, ASlowSinkIsNotTakenForASlowServer) {
 }
 
 TEST_F(ClientTest, CancelEndsCallsUnderWayAndLaterOnes) {
-  absl::Notification entered, release;
-  server_.faults().before = [&](const std::string& rpc) {
+  Latch entered, release;
+  server_.faults().before = [=](const std::string& rpc) {
     if (rpc == "Stat") {
-      entered.Notify();
-      release.WaitForNotification();
+      entered.Open();
+      release.Wait();
     }
     return grpc::Status::OK;
   };
   absl::Status status;
   std::thread caller([&] { status = client_.Stat({"", "n"}).status(); });
-  entered.WaitForNotification();
+  entered.Wait();
   client_.Cancel();
   caller.join();
-  release.Notify();
+  release.Open();
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(client_.Status().status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(client_.PutBytes(BytesOf("x"), {}).status().code(), absl::StatusCode::kCancelled);
@@ -500,4 +325,4 @@ TEST_F(ClientTest, ManyThreadsShareOneClient) {
 }
 
 }  // namespace
-}  // namespace coffer
+}  // namespace coffer::testing

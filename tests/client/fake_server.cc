@@ -40,37 +40,37 @@ FakeServer::~FakeServer() { server_->Shutdown(std::chrono::system_clock::now() +
 
 grpc::Status FakeServer::Begin(const std::string& rpc) {
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     ++calls_[rpc];
   }
   return faults_.before ? faults_.before(rpc) : grpc::Status::OK;
 }
 
 Digest FakeServer::Add(const std::string& name, const std::string& content, const std::string& bucket) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return *Digest::FromBytes(Store(bucket, name, content, {}).digest());
 }
 
 std::vector<std::string> FakeServer::Names(const std::string& bucket) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, reference] : buckets_[bucket]) names.push_back(name);
   return names;
 }
 
 std::string FakeServer::Content(const std::string& name, const std::string& bucket) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const v1::Reference* reference = Find(bucket, name);
   return reference == nullptr ? "(missing)" : contents_[reference->digest()];
 }
 
 int FakeServer::Calls(const std::string& rpc) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return calls_[rpc];
 }
 
 v1::PutHeader FakeServer::last_put_header() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return last_put_header_;
 }
 
@@ -117,7 +117,7 @@ grpc::Status FakeServer::Put(grpc::ServerContext* context, grpc::ServerReader<v1
   if (header.has_size_bytes() && header.size_bytes() != content.size()) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "another size");
   }
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   last_put_header_ = header;
   response->set_deduplicated(contents_.contains(DigestBytes(content)));
   const v1::Reference reference = Store(header.bucket(), header.name(), content, header.metadata());
@@ -147,7 +147,7 @@ grpc::Status FakeServer::Get(grpc::ServerContext*, const v1::GetRequest* request
   v1::Reference reference;
   std::string content;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     if (grpc::Status status = Select(request->blob(), &reference); !status.ok()) return status;
     content = contents_[reference.digest()];
   }
@@ -174,7 +174,7 @@ grpc::Status FakeServer::Get(grpc::ServerContext*, const v1::GetRequest* request
 grpc::Status FakeServer::Stat(grpc::ServerContext*, const v1::StatRequest* request,
                               v1::StatResponse* response) {
   if (grpc::Status status = Begin("Stat"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   v1::Reference reference;
   if (grpc::Status status = Select(request->blob(), &reference); !status.ok()) return status;
   response->set_digest(reference.digest());
@@ -188,7 +188,7 @@ grpc::Status FakeServer::Stat(grpc::ServerContext*, const v1::StatRequest* reque
 grpc::Status FakeServer::FindMissing(grpc::ServerContext*, const v1::FindMissingRequest* request,
                                      v1::FindMissingResponse* response) {
   if (grpc::Status status = Begin("FindMissing"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   for (const std::string& digest : request->digests()) {
     if (!contents_.contains(digest)) response->add_missing_digests(digest);
   }
@@ -201,7 +201,7 @@ grpc::Status FakeServer::Verify(grpc::ServerContext*, const v1::VerifyRequest* r
   v1::VerifyResponse message;
   uint64_t blobs = 1, bytes = 0;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     v1::Reference reference;
     if (request->has_blob()) {
       if (grpc::Status status = Select(request->blob(), &reference); !status.ok()) return status;
@@ -225,7 +225,7 @@ grpc::Status FakeServer::Verify(grpc::ServerContext*, const v1::VerifyRequest* r
 
 grpc::Status FakeServer::Bind(grpc::ServerContext*, const v1::BindRequest* request, v1::Reference* response) {
   if (grpc::Status status = Begin("Bind"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   if (!contents_.contains(request->digest())) return NotFound("content");
   *response = Store(request->bucket(), request->name(), contents_[request->digest()], request->metadata());
   return grpc::Status::OK;
@@ -234,7 +234,7 @@ grpc::Status FakeServer::Bind(grpc::ServerContext*, const v1::BindRequest* reque
 grpc::Status FakeServer::Resolve(grpc::ServerContext*, const v1::ResolveRequest* request,
                                  v1::Reference* response) {
   if (grpc::Status status = Begin("Resolve"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const v1::Reference* reference = Find(request->bucket(), request->name());
   if (reference == nullptr) return NotFound("name " + request->name());
   *response = *reference;
@@ -244,7 +244,7 @@ grpc::Status FakeServer::Resolve(grpc::ServerContext*, const v1::ResolveRequest*
 grpc::Status FakeServer::List(grpc::ServerContext*, const v1::ListRequest* request,
                               v1::ListResponse* response) {
   if (grpc::Status status = Begin("List"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const auto bucket = buckets_.find(OrDefault(request->bucket()));
   if (bucket == buckets_.end()) return NotFound("bucket " + OrDefault(request->bucket()));
   auto next = request->cursor().empty() ? bucket->second.lower_bound(request->prefix())
@@ -263,7 +263,7 @@ grpc::Status FakeServer::Delete(grpc::ServerContext*, const v1::DeleteRequest* r
                                 v1::DeleteResponse* response) {
   if (grpc::Status status = Begin("Delete"); !status.ok()) return status;
   if (request->names_size() > 1024) return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "too many names");
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const auto bucket = buckets_.find(OrDefault(request->bucket()));
   if (bucket == buckets_.end()) return grpc::Status::OK;
   uint64_t deleted = 0;
@@ -275,7 +275,7 @@ grpc::Status FakeServer::Delete(grpc::ServerContext*, const v1::DeleteRequest* r
 grpc::Status FakeServer::CreateBucket(grpc::ServerContext*, const v1::CreateBucketRequest* request,
                                       v1::CreateBucketResponse* response) {
   if (grpc::Status status = Begin("CreateBucket"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   response->set_created(buckets_.try_emplace(OrDefault(request->bucket())).second);
   return grpc::Status::OK;
 }
@@ -283,7 +283,7 @@ grpc::Status FakeServer::CreateBucket(grpc::ServerContext*, const v1::CreateBuck
 grpc::Status FakeServer::ListBuckets(grpc::ServerContext*, const v1::ListBucketsRequest* request,
                                      v1::ListBucketsResponse* response) {
   if (grpc::Status status = Begin("ListBuckets"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   auto next = request->cursor().empty() ? buckets_.begin() : buckets_.upper_bound(request->cursor());
   for (; next != buckets_.end(); ++next) {
     if (response->buckets_size() == static_cast<int>(faults_.page_size)) {
@@ -298,14 +298,14 @@ grpc::Status FakeServer::ListBuckets(grpc::ServerContext*, const v1::ListBuckets
 grpc::Status FakeServer::DeleteBucket(grpc::ServerContext*, const v1::DeleteBucketRequest* request,
                                       v1::DeleteBucketResponse* response) {
   if (grpc::Status status = Begin("DeleteBucket"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   response->set_deleted(buckets_.erase(OrDefault(request->bucket())) > 0);
   return grpc::Status::OK;
 }
 
 grpc::Status FakeServer::Status(grpc::ServerContext*, const v1::StatusRequest*, v1::StatusResponse* response) {
   if (grpc::Status status = Begin("Status"); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   response->set_version("fake");
   response->set_blobs(contents_.size());
   response->set_buckets(buckets_.size());

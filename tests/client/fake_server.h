@@ -9,11 +9,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "coffer/v1/admin_service.grpc.pb.h"
 #include "coffer/v1/blob_service.grpc.pb.h"
 #include "coffer/v1/reference_service.grpc.pb.h"
@@ -83,20 +82,17 @@ class FakeServer : public v1::BlobService::Service,
  private:
   grpc::Status Begin(const std::string& rpc);
   // The reference of a name as the wire has it; nullptr if there is none.
-  v1::Reference* Find(const std::string& bucket, const std::string& name)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  grpc::Status Select(const v1::BlobSelector& blob, v1::Reference* found)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  v1::Reference* Find(const std::string& bucket, const std::string& name);
+  grpc::Status Select(const v1::BlobSelector& blob, v1::Reference* found);
   v1::Reference Store(const std::string& bucket, const std::string& name, const std::string& content,
-                      const google::protobuf::Map<std::string, std::string>& metadata)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                      const google::protobuf::Map<std::string, std::string>& metadata);
 
   Faults faults_;
-  absl::Mutex mutex_;
-  std::map<std::string, std::string> contents_ ABSL_GUARDED_BY(mutex_);  // by digest bytes
-  std::map<std::string, std::map<std::string, v1::Reference>> buckets_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> calls_ ABSL_GUARDED_BY(mutex_);
-  v1::PutHeader last_put_header_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // guards what follows, and is held when Find, Select and Store are called
+  std::map<std::string, std::string> contents_;  // by digest bytes
+  std::map<std::string, std::map<std::string, v1::Reference>> buckets_;
+  std::map<std::string, int> calls_;
+  v1::PutHeader last_put_header_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "tests/client/latch.h"
 
 namespace coffer::cli {
 namespace {
@@ -27,16 +27,16 @@ TEST(InOrder, EmitsInTheOrderOfAdding) {
 
 TEST(InOrder, RunsAtTheSameTime) {
   // Each job waits for the other one.
-  absl::Notification first, second;
+  testing::Latch first, second;
   InOrder<int> runner(2, 10, [](int) {});
   runner.Add([&] {
-    first.Notify();
-    second.WaitForNotification();
+    first.Open();
+    second.Wait();
     return 0;
   });
   runner.Add([&] {
-    second.Notify();
-    first.WaitForNotification();
+    second.Open();
+    first.Wait();
     return 0;
   });
   runner.Finish();

@@ -138,7 +138,7 @@ bool Process::WaitForOutput(const std::string& text, absl::Duration timeout) {
   }
 }
 
-ProcessResult Run(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+ProcessResult RunProgram(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   return Process(arguments, options).Wait();
 }
 

@@ -16,13 +16,13 @@ namespace coffer::testing {
 
 struct ProcessOptions {
   // Written to its standard input, which is then closed. If not given: /dev/null.
-  std::optional<std::string> input;
+  std::optional<std::string> input = {};
   // File for standard input instead of `input`; may be a FIFO.
-  std::string input_path;
+  std::string input_path = {};
   // Working directory; empty: this process's own.
-  std::string directory;
+  std::string directory = {};
   // Added to the environment.
-  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> environment = {};
 };
 
 struct ProcessResult {
@@ -61,7 +61,7 @@ class Process {
 };
 
 // Runs to the end.
-ProcessResult Run(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+ProcessResult RunProgram(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
 // A directory of its own for one test, removed with everything in it by the destructor.
 class TemporaryDirectory {
