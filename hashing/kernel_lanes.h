@@ -11,8 +11,7 @@
 //   Add, Xor, Ror16, Ror12, Ror8, Ror7
 //   LoadBlocks(at, m)                64 bytes from each of at[0..kWidth) as 16 transposed registers
 //   StoreChains(h, out)              8 transposed registers as kWidth runs of 32 bytes
-#ifndef COFFER_HASHING_KERNEL_LANES_H_
-#define COFFER_HASHING_KERNEL_LANES_H_
+#pragma once
 
 #include <cstring>
 
@@ -303,5 +302,3 @@ struct LaneKernel {
 
 }  // namespace
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_KERNEL_LANES_H_
