@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 namespace coffer::cli {
