@@ -52,10 +52,11 @@ struct Kernel {
   // Hashes `count` parent nodes of 64 bytes that lie one after the other into 32-byte chaining values. `out`
   // may be `nodes`. `flags` must include kFlagParent.
   void (*hash_parents)(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags, uint8_t* out);
-  // Compresses `count` whole blocks of a chunk into `chain` (8 words, in and out), one lane. `first_flags`
-  // are added for the first block.
-  void (*absorb_blocks)(uint32_t* chain, const uint8_t* blocks, size_t count, uint64_t counter, uint8_t flags,
-                        uint8_t first_flags);
+  // Compresses `count` blocks of 64 bytes into `chain` (8 words, in and out), one lane. `block_bytes` is 64,
+  // or what counts of a single block that the caller has zero-padded. `first_flags` are added for the first
+  // block.
+  void (*absorb)(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes, uint64_t counter,
+                 uint8_t flags, uint8_t first_flags);
   // One compression with the whole 64-byte output (BLAKE3 paper 2.6). `block` is 64 bytes, zero-padded by the
   // caller.
   void (*compress)(const uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter,

@@ -8,18 +8,12 @@ namespace coffer {
 namespace {
 
 bool Supported() { return __builtin_cpu_supports("avx2"); }
-using Kernels = LaneKernel<EightLanes, FourLanes>;
+using Kernels = LaneKernel<Lanes<EightLanes, 1>, Lanes<FourLanes, 1>, OneLane<2, 2>>;
 
 }  // namespace
 
 extern const Kernel kAvx2Kernel = {
-    "avx2",
-    8,
-    Supported,
-    Kernels::HashLanes,
-    Kernels::HashChunks,
-    Kernels::HashParents,
-    AbsorbBlocksPortable,
+    "avx2",           8, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64,
     CompressPortable,
 };
 

@@ -16,6 +16,7 @@ struct SixteenLanes {
   static void Store(uint32_t* words, Reg r) { _mm512_storeu_si512(words, r); }
   static Reg Add(Reg a, Reg b) { return _mm512_add_epi32(a, b); }
   static Reg Xor(Reg a, Reg b) { return _mm512_xor_si512(a, b); }
+  static void AddFromMemory(Reg& a, const Reg& m) { asm("vpaddd %1, %0, %0" : "+v"(a) : "m"(m)); }
   static Reg Ror16(Reg a) { return _mm512_ror_epi32(a, 16); }
   static Reg Ror12(Reg a) { return _mm512_ror_epi32(a, 12); }
   static Reg Ror8(Reg a) { return _mm512_ror_epi32(a, 8); }
@@ -35,28 +36,32 @@ struct SixteenLanes {
 
   static __m256i Half(const uint8_t* at) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)); }
 
-  // 32-byte halves of lanes j and j + 4 are joined by an insert from memory, which saves a third of the
+  // The 32-byte halves of lanes j and j + 4 are joined by an insert from memory, which saves a third of the
   // shuffles.
-  static void LoadBlocks(const uint8_t* const* at, Reg* m) {
-    for (int half = 0; half < 2; ++half) {
-      Reg first[4];
-      Reg second[4];
-      Reg rows[4];
-      for (int j = 0; j < 4; ++j) {
-        rows[j] = _mm512_inserti64x4(_mm512_castsi256_si512(Half(at[j] + 32 * half)),
-                                     Half(at[j + 4] + 32 * half), 1);
-      }
-      TransposeQuarters(rows, first);
-      for (int j = 0; j < 4; ++j) {
-        rows[j] = _mm512_inserti64x4(_mm512_castsi256_si512(Half(at[j + 8] + 32 * half)),
-                                     Half(at[j + 12] + 32 * half), 1);
-      }
-      TransposeQuarters(rows, second);
-      for (int i = 0; i < 4; ++i) {
-        m[8 * half + i] = _mm512_shuffle_i32x4(first[i], second[i], 0x88);
-        m[8 * half + i + 4] = _mm512_shuffle_i32x4(first[i], second[i], 0xDD);
-      }
+  static Reg Halves(const uint8_t* low, const uint8_t* high) {
+    return _mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low))),
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high)), 1);
+  }
+  static constexpr size_t kParts = 2;
+  template <typename At>
+  static void LoadPart(size_t half, At at, Reg* m) {
+    Reg first[4];
+    Reg second[4];
+    Reg rows[4];
+    for (size_t j = 0; j < 4; ++j) rows[j] = Halves(at(j) + 32 * half, at(j + 4) + 32 * half);
+    TransposeQuarters(rows, first);
+    for (size_t j = 0; j < 4; ++j) rows[j] = Halves(at(j + 8) + 32 * half, at(j + 12) + 32 * half);
+    TransposeQuarters(rows, second);
+    for (size_t i = 0; i < 4; ++i) {
+      m[8 * half + i] = _mm512_shuffle_i32x4(first[i], second[i], 0x88);
+      m[8 * half + i + 4] = _mm512_shuffle_i32x4(first[i], second[i], 0xDD);
     }
+  }
+
+  static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
+    const __mmask64 mask = (__mmask64{1} << size) - 1;
+    _mm512_store_si512(out, _mm512_maskz_loadu_epi8(mask, bytes));
   }
 
   template <int Quarter>
@@ -80,19 +85,17 @@ struct SixteenLanes {
   }
 };
 
-bool Supported() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"); }
-using Kernels = LaneKernel<SixteenLanes, EightLanes, FourLanes>;
+bool Supported() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw");
+}
+using Kernels = LaneKernel<Lanes<SixteenLanes, 2>, Lanes<SixteenLanes, 1>, Lanes<EightLanes, 1>,
+                           Lanes<FourLanes, 1>, OneLane<2, 1>>;
 
 }  // namespace
 
 extern const Kernel kAvx512Kernel = {
-    "avx512",
-    16,
-    Supported,
-    Kernels::HashLanes,
-    Kernels::HashChunks,
-    Kernels::HashParents,
-    AbsorbBlocksPortable,
+    "avx512",         16, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64,
     CompressPortable,
 };
 

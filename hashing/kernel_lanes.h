@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // BLAKE3 over many inputs at once, one per SIMD lane, written once for all vector widths. A kernel file
-// describes its vectors by a struct V (register type, arithmetic, transposition) and instantiates Lanes<V>;
-// everything here has internal linkage, so that each kernel file keeps its own copy, compiled for its own
-// instruction set.
+// describes its vectors by a struct V (register type, arithmetic, transposition) and instantiates Lanes<V,
+// sets>; everything here has internal linkage, so that each kernel file keeps its own copy, compiled for its
+// own instruction set.
 //
-// A state word of all lanes is one register ("transposed"): word i of lane j is element j of register i. V
-// gives
+// A state word of all lanes is one register ("transposed"): word i of lane j is element j of register i. A
+// pass may run several sets of such registers side by side: one set alone waits most of the time for the
+// previous instruction, and two sets of 16 state words are exactly AVX-512's 32 registers. That works because
+// the message words stay in memory, as operands of the additions, and nothing else needs a register. V gives
 //   Reg, kWidth                      the register type and its number of 32-bit lanes
 //   Set1, Load, Store                broadcast a word; load and store kWidth words
 //   Add, Xor, Ror16, Ror12, Ror8, Ror7
-//   LoadBlocks(at, m)                64 bytes from each of at[0..kWidth) as 16 transposed registers
+//   AddFromMemory(a, m)              a += m, with m as a memory operand whatever the compiler would like
+//   better LoadBlocks(at, m)                64 bytes from each of at(0..kWidth) as 16 transposed registers
 //   StoreChains(h, out)              8 transposed registers as kWidth runs of 32 bytes
+//   LoadTail(bytes, size, out)       fewer than 64 bytes, zero-padded to 64
 #pragma once
 
 #include <cstring>
@@ -18,7 +22,8 @@
 #include "hashing/kernel.h"
 #include "hashing/kernel_table.h"
 
-#define COFFER_INLINE inline __attribute__((always_inline))
+#define COFFER_ALWAYS __attribute__((always_inline))
+#define COFFER_INLINE inline COFFER_ALWAYS
 
 namespace coffer {
 namespace {
@@ -39,231 +44,432 @@ constexpr int kSchedule[7][16] = {
     {11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13},
 };
 
-template <typename V>
+template <typename V, size_t kSets>
 struct Lanes {
   using Reg = typename V::Reg;
   static constexpr size_t kWidth = V::kWidth;
+  static constexpr size_t kLanes = kSets * kWidth;
+  static constexpr size_t kParents = kLanes;
+  // Blocks left of a lane that has no input: more than any input has.
+  static constexpr uint32_t kIdle = 1000;
 
-  // Four quarter rounds side by side (BLAKE3 paper 2.2); M0 is the place in the schedule of the first message
-  // word.
-  template <int R, int M0>
-  static COFFER_INLINE void MixFour(Reg& a0, Reg& b0, Reg& c0, Reg& d0, Reg& a1, Reg& b1, Reg& c1, Reg& d1,
-                                    Reg& a2, Reg& b2, Reg& c2, Reg& d2, Reg& a3, Reg& b3, Reg& c3, Reg& d3,
-                                    const Reg* m) {
-    constexpr const int* s = kSchedule[R];
-    a0 = V::Add(V::Add(a0, m[s[M0 + 0]]), b0);
-    a1 = V::Add(V::Add(a1, m[s[M0 + 2]]), b1);
-    a2 = V::Add(V::Add(a2, m[s[M0 + 4]]), b2);
-    a3 = V::Add(V::Add(a3, m[s[M0 + 6]]), b3);
-    d0 = V::Ror16(V::Xor(d0, a0));
-    d1 = V::Ror16(V::Xor(d1, a1));
-    d2 = V::Ror16(V::Xor(d2, a2));
-    d3 = V::Ror16(V::Xor(d3, a3));
-    c0 = V::Add(c0, d0);
-    c1 = V::Add(c1, d1);
-    c2 = V::Add(c2, d2);
-    c3 = V::Add(c3, d3);
-    b0 = V::Ror12(V::Xor(b0, c0));
-    b1 = V::Ror12(V::Xor(b1, c1));
-    b2 = V::Ror12(V::Xor(b2, c2));
-    b3 = V::Ror12(V::Xor(b3, c3));
-    a0 = V::Add(V::Add(a0, m[s[M0 + 1]]), b0);
-    a1 = V::Add(V::Add(a1, m[s[M0 + 3]]), b1);
-    a2 = V::Add(V::Add(a2, m[s[M0 + 5]]), b2);
-    a3 = V::Add(V::Add(a3, m[s[M0 + 7]]), b3);
-    d0 = V::Ror8(V::Xor(d0, a0));
-    d1 = V::Ror8(V::Xor(d1, a1));
-    d2 = V::Ror8(V::Xor(d2, a2));
-    d3 = V::Ror8(V::Xor(d3, a3));
-    c0 = V::Add(c0, d0);
-    c1 = V::Add(c1, d1);
-    c2 = V::Add(c2, d2);
-    c3 = V::Add(c3, d3);
-    b0 = V::Ror7(V::Xor(b0, c0));
-    b1 = V::Ror7(V::Xor(b1, c1));
-    b2 = V::Ror7(V::Xor(b2, c2));
-    b3 = V::Ror7(V::Xor(b3, c3));
+  // Everything one compression takes, lane j of set s at [s]...[j]. The chains are also what it leaves.
+  struct alignas(64) Pass {
+    Reg message[kSets][16];
+    uint32_t chain[kSets][8][kWidth];
+    uint32_t counter_low[kSets][kWidth];
+    uint32_t counter_high[kSets][kWidth];
+    uint32_t block_bytes[kSets][kWidth];
+    uint32_t flags[kSets][kWidth];
+  };
+
+  // Four quarter rounds of every set side by side (BLAKE3 paper 2.2), on columns or, with kShift 1, on
+  // diagonals.
+  template <int kRound, int kShift>
+  static COFFER_INLINE void Mix(Reg (*v)[16], const Reg (*message)[16]) {
+    constexpr const int* order = kSchedule[kRound] + 8 * kShift;
+#define COFFER_EACH                  \
+  for (size_t s = 0; s < kSets; ++s) \
+    for (int i = 0; i < 4; ++i)
+#define A v[s][i]
+#define B v[s][4 + (i + kShift) % 4]
+#define C v[s][8 + (i + 2 * kShift) % 4]
+#define D v[s][12 + (i + 3 * kShift) % 4]
+    COFFER_EACH V::AddFromMemory(A, message[s][order[2 * i]]);
+    COFFER_EACH A = V::Add(A, B);
+    COFFER_EACH D = V::Xor(D, A);
+    COFFER_EACH D = V::Ror16(D);
+    COFFER_EACH C = V::Add(C, D);
+    COFFER_EACH B = V::Xor(B, C);
+    COFFER_EACH B = V::Ror12(B);
+    COFFER_EACH V::AddFromMemory(A, message[s][order[2 * i + 1]]);
+    COFFER_EACH A = V::Add(A, B);
+    COFFER_EACH D = V::Xor(D, A);
+    COFFER_EACH D = V::Ror8(D);
+    COFFER_EACH C = V::Add(C, D);
+    COFFER_EACH B = V::Xor(B, C);
+    COFFER_EACH B = V::Ror7(B);
+#undef A
+#undef B
+#undef C
+#undef D
+#undef COFFER_EACH
   }
 
-  template <int R>
-  static COFFER_INLINE void Round(Reg* v, const Reg* m) {
-    MixFour<R, 0>(v[0], v[4], v[8], v[12], v[1], v[5], v[9], v[13], v[2], v[6], v[10], v[14], v[3], v[7],
-                  v[11], v[15], m);
-    MixFour<R, 8>(v[0], v[5], v[10], v[15], v[1], v[6], v[11], v[12], v[2], v[7], v[8], v[13], v[3], v[4],
-                  v[9], v[14], m);
+  template <int kRound>
+  static COFFER_INLINE void Round(Reg (*v)[16], const Reg (*message)[16]) {
+    Mix<kRound, 0>(v, message);
+    Mix<kRound, 1>(v, message);
   }
 
-  static COFFER_INLINE void Compress(Reg* h, const Reg* m, Reg counter_low, Reg counter_high, Reg block_bytes,
-                                     Reg flags) {
-    Reg v[16] = {h[0],
-                 h[1],
-                 h[2],
-                 h[3],
-                 h[4],
-                 h[5],
-                 h[6],
-                 h[7],
-                 V::Set1(kInitialWords[0]),
-                 V::Set1(kInitialWords[1]),
-                 V::Set1(kInitialWords[2]),
-                 V::Set1(kInitialWords[3]),
-                 counter_low,
-                 counter_high,
-                 block_bytes,
-                 flags};
-    Round<0>(v, m);
-    Round<1>(v, m);
-    Round<2>(v, m);
-    Round<3>(v, m);
-    Round<4>(v, m);
-    Round<5>(v, m);
-    Round<6>(v, m);
-    for (int i = 0; i < 8; ++i) h[i] = V::Xor(v[i], v[i + 8]);
+  // All seven rounds. `between(i)` runs after round i, for work that fills the gaps which the rounds' latency
+  // leaves.
+  template <typename Between>
+  static COFFER_INLINE void Rounds(Reg (*v)[16], const Reg (*message)[16], Between between) {
+    Round<0>(v, message);
+    between(0);
+    Round<1>(v, message);
+    between(1);
+    Round<2>(v, message);
+    between(2);
+    Round<3>(v, message);
+    between(3);
+    Round<4>(v, message);
+    between(4);
+    Round<5>(v, message);
+    between(5);
+    Round<6>(v, message);
   }
 
-  // kWidth whole chunks, one after the other, in one pass without any branch on lengths.
+  static __attribute__((noinline)) void Compress(Pass& pass) {
+    Reg v[kSets][16];
+    for (size_t s = 0; s < kSets; ++s) {
+      for (int i = 0; i < 8; ++i) v[s][i] = V::Load(pass.chain[s][i]);
+      for (int i = 0; i < 4; ++i) v[s][8 + i] = V::Set1(kInitialWords[i]);
+      v[s][12] = V::Load(pass.counter_low[s]);
+      v[s][13] = V::Load(pass.counter_high[s]);
+      v[s][14] = V::Load(pass.block_bytes[s]);
+      v[s][15] = V::Load(pass.flags[s]);
+    }
+    Rounds(v, pass.message, [](int) {});
+    for (size_t s = 0; s < kSets; ++s) {
+      for (int i = 0; i < 8; ++i) V::Store(pass.chain[s][i], V::Xor(v[s][i], v[s][i + 8]));
+    }
+  }
+
+  template <typename At>
+  static COFFER_INLINE void LoadBlocks(At at, Reg* message) {
+    for (size_t part = 0; part < V::kParts; ++part) V::LoadPart(part, at, message);
+  }
+
+  static COFFER_INLINE void SetChains(Pass& pass, const uint32_t* key) {
+    for (size_t s = 0; s < kSets; ++s) {
+      for (int i = 0; i < 8; ++i) V::Store(pass.chain[s][i], V::Set1(key[i]));
+    }
+  }
+
+  static COFFER_INLINE void SetAll(uint32_t (*words)[kWidth], uint32_t word) {
+    for (size_t s = 0; s < kSets; ++s) V::Store(words[s], V::Set1(word));
+  }
+
+  static COFFER_INLINE void StoreChains(const Pass& pass, uint8_t* out) {
+    for (size_t s = 0; s < kSets; ++s) {
+      Reg h[8];
+      for (int i = 0; i < 8; ++i) h[i] = V::Load(pass.chain[s][i]);
+      V::StoreChains(h, out + s * kWidth * kChainBytes);
+    }
+  }
+
+  // kLanes whole chunks, one after the other, in one pass without any branch on lengths. The next block is
+  // loaded and transposed, a part at a time, between the rounds of this one.
   static void HashWholeChunks(const uint8_t* bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
                               uint8_t* out) {
-    alignas(64) uint32_t low[kWidth];
-    alignas(64) uint32_t high[kWidth];
-    const uint8_t* at[kWidth];
-    for (size_t j = 0; j < kWidth; ++j) {
-      low[j] = static_cast<uint32_t>(counter + j);
-      high[j] = static_cast<uint32_t>((counter + j) >> 32);
-      at[j] = bytes + j * kInputBytes;
+    alignas(64) Reg messages[2][kSets][16];
+    alignas(64) uint32_t counter_low[kLanes];
+    alignas(64) uint32_t counter_high[kLanes];
+    for (size_t j = 0; j < kLanes; ++j) {
+      counter_low[j] = static_cast<uint32_t>(counter + j);
+      counter_high[j] = static_cast<uint32_t>((counter + j) >> 32);
     }
-    Reg h[8];
-    for (int i = 0; i < 8; ++i) h[i] = V::Set1(key[i]);
-    const Reg counter_low = V::Load(low);
-    const Reg counter_high = V::Load(high);
-    const Reg block_bytes = V::Set1(kBlockBytes);
-    for (int block = 0; block < kInputBlocks; ++block) {
-      uint32_t block_flags = flags;
-      if (block == 0) block_flags |= kFlagChunkStart;
-      if (block == kInputBlocks - 1) block_flags |= kFlagChunkEnd;
-      Reg m[16];
-      V::LoadBlocks(at, m);
-      for (size_t j = 0; j < kWidth; ++j) at[j] += kBlockBytes;
-      Compress(h, m, counter_low, counter_high, block_bytes, V::Set1(block_flags));
+    const auto load_part = [](const uint8_t* block, size_t part, Reg(*message)[16]) COFFER_ALWAYS {
+      const size_t s = part / V::kParts;
+      if (s >= kSets) return;
+      const uint8_t* const set = block + s * kWidth * kInputBytes;
+      V::LoadPart(
+          part % V::kParts, [set](size_t j) COFFER_ALWAYS { return set + j * kInputBytes; }, message[s]);
+    };
+    for (size_t part = 0; part < kSets * V::kParts; ++part) load_part(bytes, part, messages[0]);
+    Reg v[kSets][16];
+    for (size_t s = 0; s < kSets; ++s) {
+      for (int i = 0; i < 8; ++i) v[s][i] = V::Set1(key[i]);
     }
-    V::StoreChains(h, out);
+    Reg(*message)[16] = messages[0];
+    Reg(*next_message)[16] = messages[1];
+    uint32_t block_flags = flags | kFlagChunkStart;
+    for (int left = kInputBlocks; left > 0; --left) {
+      // The loop's body fills a third of the instruction cache already: it must not be unrolled.
+      asm volatile("" : "+r"(left));
+      for (size_t s = 0; s < kSets; ++s) {
+        for (int i = 0; i < 4; ++i) v[s][8 + i] = V::Set1(kInitialWords[i]);
+        v[s][12] = V::Load(counter_low + s * kWidth);
+        v[s][13] = V::Load(counter_high + s * kWidth);
+        v[s][14] = V::Set1(kBlockBytes);
+        v[s][15] = V::Set1(block_flags);
+      }
+      // Behind the last block there is nothing to load; it loads itself once more.
+      bytes += left > 1 ? kBlockBytes : 0;
+      Rounds(v, message,
+             [&](int i) COFFER_ALWAYS { load_part(bytes, static_cast<size_t>(i), next_message); });
+      for (size_t s = 0; s < kSets; ++s) {
+        for (int i = 0; i < 8; ++i) v[s][i] = V::Xor(v[s][i], v[s][i + 8]);
+      }
+      block_flags = flags | (left == 2 ? kFlagChunkEnd : 0);
+      Reg(*const done)[16] = message;
+      message = next_message;
+      next_message = done;
+    }
+    for (size_t s = 0; s < kSets; ++s) V::StoreChains(v[s], out + s * kWidth * kChainBytes);
   }
 
-  // Up to kWidth parent nodes that lie one after the other.
+  // 1 to kLanes parent nodes that lie one after the other.
   static void HashFewParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
                              uint8_t* out) {
-    const uint8_t* at[kWidth];
-    for (size_t j = 0; j < kWidth; ++j) at[j] = nodes + (j < count ? j : 0) * kBlockBytes;
-    Reg h[8];
-    for (int i = 0; i < 8; ++i) h[i] = V::Set1(key[i]);
-    Reg m[16];
-    V::LoadBlocks(at, m);
-    Compress(h, m, V::Set1(0), V::Set1(0), V::Set1(kBlockBytes), V::Set1(flags));
-    if (count == kWidth) {
-      V::StoreChains(h, out);
-    } else {
-      alignas(64) uint8_t chains[kWidth * kChainBytes];
-      V::StoreChains(h, chains);
-      std::memcpy(out, chains, count * kChainBytes);
+    Pass pass;
+    SetChains(pass, key);
+    SetAll(pass.counter_low, 0);
+    SetAll(pass.counter_high, 0);
+    SetAll(pass.block_bytes, kBlockBytes);
+    SetAll(pass.flags, flags);
+    if (count == kLanes) {
+      for (size_t s = 0; s < kSets; ++s) {
+        const uint8_t* const set = nodes + s * kWidth * kBlockBytes;
+        LoadBlocks([set](size_t j) { return set + j * kBlockBytes; }, pass.message[s]);
+      }
+      Compress(pass);
+      StoreChains(pass, out);
+      return;
     }
+    for (size_t s = 0; s < kSets; ++s) {
+      // Lanes without a node repeat the first one.
+      const auto at = [=](size_t j) {
+        return nodes + (s * kWidth + j < count ? s * kWidth + j : 0) * kBlockBytes;
+      };
+      LoadBlocks(at, pass.message[s]);
+    }
+    Compress(pass);
+    alignas(64) uint8_t chains[kLanes * kChainBytes];
+    StoreChains(pass, chains);
+    std::memcpy(out, chains, count * kChainBytes);
   }
+
+  // The lanes of HashInputs, each with its own input. Plain arrays over lanes, which the compiler turns into
+  // vectors.
+  struct alignas(64) Queue {
+    Pass pass;
+    const uint8_t* at[kLanes];     // the next block
+    uint64_t stride[kLanes];       // from one block to the next; 0 without an input
+    uint32_t blocks_left[kLanes];  // kIdle without an input
+    uint32_t tail_bytes[kLanes];   // of the last block
+    uint32_t base_flags[kLanes];
+    uint32_t first_flags[kLanes];  // 0 behind the first block
+    uint32_t last_flags[kLanes];
+    uint32_t fresh[kLanes];  // all ones until the key is in the lane's chain
+    const LaneInput* input[kLanes];
+    uint8_t tails[kLanes][kBlockBytes];
+    uint8_t chains[kLanes * kChainBytes];
+    const LaneInput* next;
+    const LaneInput* end;
+    size_t active = 0;
+
+    uint32_t* Flat(uint32_t (*words)[kWidth]) { return &words[0][0]; }
+
+    // Gives lane j the next input, or nothing to do.
+    COFFER_INLINE void Start(size_t j) {
+      alignas(64) static constexpr uint8_t kZeros[kBlockBytes] = {};
+      if (next == end) {
+        input[j] = nullptr;
+        at[j] = kZeros;
+        stride[j] = 0;
+        blocks_left[j] = kIdle;
+        base_flags[j] = first_flags[j] = last_flags[j] = 0;
+        return;
+      }
+      const LaneInput& in = *next++;
+      ++active;
+      input[j] = &in;
+      at[j] = in.bytes;
+      stride[j] = kBlockBytes;
+      const uint32_t whole = in.size_bytes == 0 ? 0 : (in.size_bytes - 1) / kBlockBytes;
+      blocks_left[j] = whole + 1;
+      tail_bytes[j] = in.size_bytes - whole * kBlockBytes;
+      Flat(pass.counter_low)[j] = static_cast<uint32_t>(in.counter);
+      Flat(pass.counter_high)[j] = static_cast<uint32_t>(in.counter >> 32);
+      base_flags[j] = in.flags;
+      first_flags[j] = in.first_flags;
+      last_flags[j] = in.last_flags;
+      fresh[j] = ~uint32_t{0};
+    }
+
+    // Puts the keys into the chains of lanes that have just started.
+    COFFER_INLINE void TakeKeys(const uint32_t* shared_key) {
+      for (size_t s = 0; s < kSets; ++s) {
+        for (int i = 0; i < 8; ++i) {
+          for (size_t j = 0; j < kWidth; ++j) {
+            const uint32_t old = pass.chain[s][i][j];
+            pass.chain[s][i][j] = fresh[s * kWidth + j] ? shared_key[i] : old;
+          }
+        }
+      }
+      for (size_t j = 0; j < kLanes; ++j) fresh[j] = 0;
+    }
+    void TakeOwnKeys() {
+      for (size_t j = 0; j < kLanes; ++j) {
+        if (!fresh[j]) continue;
+        for (int i = 0; i < 8; ++i) pass.chain[j / kWidth][i][j % kWidth] = input[j]->key[i];
+        fresh[j] = 0;
+      }
+    }
+
+    COFFER_INLINE void CompressNext() {
+      for (size_t s = 0; s < kSets; ++s) {
+        const uint8_t* const* const set = at + s * kWidth;
+        LoadBlocks([set](size_t j) { return set[j]; }, pass.message[s]);
+      }
+      Compress(pass);
+      for (size_t j = 0; j < kLanes; ++j) at[j] += stride[j];
+    }
+
+    // `steps` blocks that are nobody's last.
+    COFFER_INLINE void RunWhole(uint32_t steps) {
+      SetAll(pass.block_bytes, kBlockBytes);
+      for (size_t j = 0; j < kLanes; ++j) Flat(pass.flags)[j] = base_flags[j] | first_flags[j];
+      for (uint32_t step = 0; step < steps; ++step) {
+        CompressNext();
+        if (step > 0) continue;
+        for (size_t j = 0; j < kLanes; ++j) {
+          Flat(pass.flags)[j] = base_flags[j];
+          first_flags[j] = 0;
+        }
+      }
+    }
+
+    // The block that is the last one of each lane with `steps` blocks left, and the next input into those
+    // lanes.
+    COFFER_INLINE void RunLast(uint32_t steps) {
+      for (size_t j = 0; j < kLanes; ++j) {
+        const bool ends = blocks_left[j] == steps;
+        Flat(pass.block_bytes)[j] = ends ? tail_bytes[j] : kBlockBytes;
+        Flat(pass.flags)[j] = base_flags[j] | first_flags[j] | (ends ? last_flags[j] : 0);
+        first_flags[j] = 0;
+      }
+      for (size_t j = 0; j < kLanes; ++j) {
+        if (blocks_left[j] != steps || tail_bytes[j] == kBlockBytes) continue;
+        V::LoadTail(at[j], tail_bytes[j], tails[j]);
+        at[j] = tails[j];
+      }
+      CompressNext();
+      StoreChains(pass, chains);
+      for (size_t j = 0; j < kLanes; ++j) {
+        if (blocks_left[j] == steps) {
+          std::memcpy(input[j]->out, chains + j * kChainBytes, kChainBytes);
+          --active;
+          Start(j);
+        } else if (blocks_left[j] != kIdle) {
+          blocks_left[j] -= steps;
+        }
+      }
+    }
+  };
 
   // Any number of inputs of any lengths: a lane that ends takes the next input.
   static void HashInputs(const LaneInput* inputs, size_t count) {
-    alignas(64) static constexpr uint8_t kZeros[kBlockBytes] = {};
-    alignas(64) uint32_t h_words[8][kWidth] = {};
-    alignas(64) uint32_t low[kWidth] = {}, high[kWidth] = {}, len[kWidth] = {}, flag[kWidth] = {};
-    alignas(64) uint8_t padded[kWidth][kBlockBytes];
-    alignas(64) uint8_t chains[kWidth * kChainBytes];
-    const LaneInput* input[kWidth] = {};
-    const uint8_t* at[kWidth];
-    uint32_t left_bytes[kWidth] = {};
-    size_t next = 0;
-    size_t active = 0;
-    const auto start = [&](size_t j) {
-      if (next == count) {
-        input[j] = nullptr;
-        at[j] = kZeros;
-        return;
+    Queue queue;
+    SetAll(queue.pass.counter_low, 0);
+    SetAll(queue.pass.counter_high, 0);
+    for (size_t j = 0; j < kLanes; ++j) queue.tail_bytes[j] = queue.fresh[j] = 0;
+    SetChains(queue.pass, kInitialWords);
+    queue.next = inputs;
+    queue.end = inputs + count;
+    bool shared_key = true;
+    for (size_t i = 1; i < count; ++i) shared_key &= inputs[i].key == inputs[0].key;
+    for (size_t j = 0; j < kLanes; ++j) queue.Start(j);
+    while (queue.active > 0) {
+      if (shared_key) {
+        queue.TakeKeys(inputs[0].key);
+      } else {
+        queue.TakeOwnKeys();
       }
-      input[j] = &inputs[next++];
-      ++active;
-      at[j] = input[j]->bytes;
-      left_bytes[j] = input[j]->size_bytes;
-      low[j] = static_cast<uint32_t>(input[j]->counter);
-      high[j] = static_cast<uint32_t>(input[j]->counter >> 32);
-      flag[j] = input[j]->flags | input[j]->first_flags;
-      for (int i = 0; i < 8; ++i) h_words[i][j] = input[j]->key[i];
-    };
-    for (size_t j = 0; j < kWidth; ++j) start(j);
-    while (active > 0) {
-      bool ends = false;
-      for (size_t j = 0; j < kWidth; ++j) {
-        if (input[j] == nullptr) continue;
-        len[j] = kBlockBytes;
-        if (left_bytes[j] > kBlockBytes) continue;
-        ends = true;
-        flag[j] |= input[j]->last_flags;
-        if (left_bytes[j] == kBlockBytes) continue;
-        len[j] = left_bytes[j];
-        std::memset(padded[j], 0, kBlockBytes);
-        if (left_bytes[j] > 0) std::memcpy(padded[j], at[j], left_bytes[j]);
-        at[j] = padded[j];
-      }
-      Reg h[8];
-      Reg m[16];
-      for (int i = 0; i < 8; ++i) h[i] = V::Load(h_words[i]);
-      V::LoadBlocks(at, m);
-      Compress(h, m, V::Load(low), V::Load(high), V::Load(len), V::Load(flag));
-      for (int i = 0; i < 8; ++i) V::Store(h_words[i], h[i]);
-      if (ends) V::StoreChains(h, chains);
-      for (size_t j = 0; j < kWidth; ++j) {
-        if (input[j] == nullptr) continue;
-        if (left_bytes[j] <= kBlockBytes) {
-          std::memcpy(input[j]->out, chains + j * kChainBytes, kChainBytes);
-          --active;
-          start(j);
-        } else {
-          left_bytes[j] -= kBlockBytes;
-          at[j] += kBlockBytes;
-          flag[j] = input[j]->flags;
-        }
-      }
+      uint32_t steps = kIdle;
+      for (size_t j = 0; j < kLanes; ++j) steps = queue.blocks_left[j] < steps ? queue.blocks_left[j] : steps;
+      if (steps > 1) queue.RunWhole(steps - 1);
+      queue.RunLast(steps);
     }
   }
 };
 
-// The functions of a kernel whose widest vector is V; Narrower... are the widths it may fall back to,
-// descending.
-template <typename V, typename... Narrower>
+// What ends the list of widths: one lane at a time, worth it for up to kMost inputs and kMostParents
+// parents.
+template <size_t kMost, size_t kMostParents>
+struct OneLane {
+  static constexpr size_t kLanes = kMost;
+  static constexpr size_t kParents = kMostParents;
+
+  static void HashOne(const LaneInput& in) {
+    alignas(32) uint32_t chain[8];
+    std::memcpy(chain, in.key, sizeof(chain));
+    const size_t whole = in.size_bytes == 0 ? 0 : (in.size_bytes - 1) / kBlockBytes;
+    uint8_t first_flags = in.first_flags;
+    if (whole > 0) {
+      AbsorbX64(chain, in.bytes, whole, kBlockBytes, in.counter, in.flags, first_flags);
+      first_flags = 0;
+    }
+    const uint32_t tail_bytes = static_cast<uint32_t>(in.size_bytes - whole * kBlockBytes);
+    const uint8_t* tail = in.bytes + whole * kBlockBytes;
+    alignas(64) uint8_t padded[kBlockBytes];
+    if (tail_bytes < kBlockBytes) {
+      std::memset(padded, 0, kBlockBytes);
+      if (tail_bytes > 0) std::memcpy(padded, tail, tail_bytes);
+      tail = padded;
+    }
+    AbsorbX64(chain, tail, 1, tail_bytes, in.counter, in.flags | in.last_flags, first_flags);
+    std::memcpy(in.out, chain, sizeof(chain));
+  }
+  static void HashInputs(const LaneInput* inputs, size_t count) {
+    for (size_t i = 0; i < count; ++i) HashOne(inputs[i]);
+  }
+  static void HashWholeChunks(const uint8_t* bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
+                              uint8_t* out) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      HashOne({bytes + i * kInputBytes, out + i * kChainBytes, key, counter + i, kInputBytes, flags,
+               kFlagChunkStart, kFlagChunkEnd});
+    }
+  }
+  static void HashFewParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
+                             uint8_t* out) {
+    for (size_t i = 0; i < count; ++i) {
+      HashOne({nodes + i * kBlockBytes, out + i * kChainBytes, key, 0, kBlockBytes, flags, 0, 0});
+    }
+  }
+};
+
+// The functions of a kernel whose passes are of the given kinds, widest first: work is done in the widest
+// pass that it fills, and what is left over in the narrowest that holds it.
+template <typename Widest, typename... Narrower>
 struct LaneKernel {
+  static constexpr size_t kLanes = Widest::kLanes;
+  static constexpr size_t kParents = Widest::kParents;
+
+  static constexpr bool FitsNarrower(size_t count) {
+    if constexpr (sizeof...(Narrower) > 0) {
+      return count <= LaneKernel<Narrower...>::kLanes;
+    } else {
+      return false;
+    }
+  }
+
   static void HashLanes(const LaneInput* inputs, size_t count) {
     if constexpr (sizeof...(Narrower) > 0) {
-      using Next = LaneKernel<Narrower...>;
-      if (count <= Next::kWidth) return Next::HashLanes(inputs, count);
-    } else if (count == 1) {
-      return HashLanePortable(*inputs);
+      if (FitsNarrower(count)) return LaneKernel<Narrower...>::HashLanes(inputs, count);
     }
-    if (count > 0) Lanes<V>::HashInputs(inputs, count);
+    if (count > 0) Widest::HashInputs(inputs, count);
   }
 
   static void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter,
                          uint8_t flags, uint8_t* out) {
-    constexpr size_t kPassBytes = V::kWidth * kInputBytes;
+    constexpr size_t kPassBytes = kLanes * kInputBytes;
     for (; size_bytes >= kPassBytes; size_bytes -= kPassBytes) {
-      Lanes<V>::HashWholeChunks(bytes, key, counter, flags, out);
+      Widest::HashWholeChunks(bytes, key, counter, flags, out);
       bytes += kPassBytes;
-      counter += V::kWidth;
-      out += V::kWidth * kChainBytes;
+      counter += kLanes;
+      out += kLanes * kChainBytes;
     }
     if (size_bytes == 0) return;
     if constexpr (sizeof...(Narrower) > 0) {
-      using Next = LaneKernel<Narrower...>;
-      if (size_bytes <= Next::kWidth * kInputBytes) {
-        return Next::HashChunks(bytes, size_bytes, key, counter, flags, out);
+      if (FitsNarrower((size_bytes + kInputBytes - 1) / kInputBytes)) {
+        return LaneKernel<Narrower...>::HashChunks(bytes, size_bytes, key, counter, flags, out);
       }
     }
-    LaneInput inputs[V::kWidth];
+    LaneInput inputs[kLanes];
     size_t count = 0;
     for (; size_bytes > 0; ++count) {
       const size_t chunk_bytes = size_bytes < kInputBytes ? size_bytes : kInputBytes;
@@ -277,27 +483,23 @@ struct LaneKernel {
                        kFlagChunkEnd};
       size_bytes -= chunk_bytes;
     }
-    HashLanes(inputs, count);
+    Widest::HashInputs(inputs, count);
   }
 
   static void HashParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
                           uint8_t* out) {
-    for (; count >= V::kWidth; count -= V::kWidth) {
-      Lanes<V>::HashFewParents(nodes, V::kWidth, key, flags, out);
-      nodes += V::kWidth * kBlockBytes;
-      out += V::kWidth * kChainBytes;
+    for (; count >= kParents; count -= kParents) {
+      Widest::HashFewParents(nodes, kParents, key, flags, out);
+      nodes += kParents * kBlockBytes;
+      out += kParents * kChainBytes;
     }
     if (count == 0) return;
     if constexpr (sizeof...(Narrower) > 0) {
-      using Next = LaneKernel<Narrower...>;
-      if (count <= Next::kWidth) return Next::HashParents(nodes, count, key, flags, out);
-    } else if (count == 1) {
-      return HashLanePortable({nodes, out, key, 0, kBlockBytes, flags, 0, 0});
+      if (count <= LaneKernel<Narrower...>::kParents)
+        return LaneKernel<Narrower...>::HashParents(nodes, count, key, flags, out);
     }
-    Lanes<V>::HashFewParents(nodes, count, key, flags, out);
+    Widest::HashFewParents(nodes, count, key, flags, out);
   }
-
-  static constexpr size_t kWidth = V::kWidth;
 };
 
 }  // namespace

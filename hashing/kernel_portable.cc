@@ -69,18 +69,32 @@ inline void Absorb(uint32_t* chain, const uint8_t* block, uint32_t block_bytes, 
   for (int i = 0; i < 8; ++i) chain[i] = state[i] ^ state[i + 8];
 }
 
+// A whole input in one lane.
+void HashOne(const LaneInput& input) {
+  uint32_t chain[8];
+  std::memcpy(chain, input.key, sizeof(chain));
+  const size_t whole = input.size_bytes == 0 ? 0 : (input.size_bytes - 1) / kBlockBytes;
+  AbsorbPortable(chain, input.bytes, whole, kBlockBytes, input.counter, input.flags, input.first_flags);
+  const uint32_t rest_bytes = static_cast<uint32_t>(input.size_bytes - whole * kBlockBytes);
+  uint8_t last[kBlockBytes] = {};
+  if (rest_bytes > 0) std::memcpy(last, input.bytes + whole * kBlockBytes, rest_bytes);
+  Absorb(chain, last, rest_bytes, input.counter,
+         input.flags | input.last_flags | (whole == 0 ? input.first_flags : 0));
+  std::memcpy(input.out, chain, sizeof(chain));
+}
+
 bool Supported() { return true; }
 
 void HashLanes(const LaneInput* inputs, size_t count) {
-  for (size_t i = 0; i < count; ++i) HashLanePortable(inputs[i]);
+  for (size_t i = 0; i < count; ++i) HashOne(inputs[i]);
 }
 
 void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
                 uint8_t* out) {
   while (size_bytes > 0) {
     const size_t chunk_bytes = std::min(size_bytes, kMaxInputBytes);
-    HashLanePortable({bytes, out, key, counter, static_cast<uint32_t>(chunk_bytes), flags, kFlagChunkStart,
-                      kFlagChunkEnd});
+    HashOne({bytes, out, key, counter, static_cast<uint32_t>(chunk_bytes), flags, kFlagChunkStart,
+             kFlagChunkEnd});
     bytes += chunk_bytes;
     size_bytes -= chunk_bytes;
     out += 32;
@@ -90,16 +104,16 @@ void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, ui
 
 void HashParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags, uint8_t* out) {
   for (size_t i = 0; i < count; ++i) {
-    HashLanePortable({nodes + i * kBlockBytes, out + i * 32, key, 0, kBlockBytes, flags, 0, 0});
+    HashOne({nodes + i * kBlockBytes, out + i * 32, key, 0, kBlockBytes, flags, 0, 0});
   }
 }
 
 }  // namespace
 
-void AbsorbBlocksPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint64_t counter,
-                          uint8_t flags, uint8_t first_flags) {
+void AbsorbPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes,
+                    uint64_t counter, uint8_t flags, uint8_t first_flags) {
   for (size_t i = 0; i < count; ++i) {
-    Absorb(chain, blocks + i * kBlockBytes, kBlockBytes, counter, flags | (i == 0 ? first_flags : 0));
+    Absorb(chain, blocks + i * kBlockBytes, block_bytes, counter, flags | (i == 0 ? first_flags : 0));
   }
 }
 
@@ -114,26 +128,8 @@ void CompressPortable(const uint32_t* chain, const uint8_t* block, uint32_t bloc
   std::memcpy(out, state, sizeof(state));
 }
 
-void HashLanePortable(const LaneInput& input) {
-  uint32_t chain[8];
-  std::memcpy(chain, input.key, sizeof(chain));
-  const size_t whole = input.size_bytes == 0 ? 0 : (input.size_bytes - 1) / kBlockBytes;
-  AbsorbBlocksPortable(chain, input.bytes, whole, input.counter, input.flags, input.first_flags);
-  const uint32_t rest_bytes = static_cast<uint32_t>(input.size_bytes - whole * kBlockBytes);
-  const uint8_t* last = input.bytes + whole * kBlockBytes;
-  uint8_t padded[kBlockBytes];
-  if (rest_bytes < kBlockBytes) {
-    std::memset(padded, 0, kBlockBytes);
-    if (rest_bytes > 0) std::memcpy(padded, last, rest_bytes);
-    last = padded;
-  }
-  Absorb(chain, last, rest_bytes, input.counter,
-         input.flags | input.last_flags | (whole == 0 ? input.first_flags : 0));
-  std::memcpy(input.out, chain, sizeof(chain));
-}
-
 extern const Kernel kPortableKernel = {
-    "portable", 1, Supported, HashLanes, HashChunks, HashParents, AbsorbBlocksPortable, CompressPortable,
+    "portable", 1, Supported, HashLanes, HashChunks, HashParents, AbsorbPortable, CompressPortable,
 };
 
 }  // namespace coffer

@@ -7,18 +7,12 @@ namespace coffer {
 namespace {
 
 bool Supported() { return __builtin_cpu_supports("sse4.1"); }
-using Kernels = LaneKernel<FourLanes>;
+using Kernels = LaneKernel<Lanes<FourLanes, 1>, OneLane<2, 2>>;
 
 }  // namespace
 
 extern const Kernel kSse41Kernel = {
-    "sse41",
-    4,
-    Supported,
-    Kernels::HashLanes,
-    Kernels::HashChunks,
-    Kernels::HashParents,
-    AbsorbBlocksPortable,
+    "sse41",          4, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64,
     CompressPortable,
 };
 

@@ -6,12 +6,15 @@
 
 namespace coffer {
 
-// One lane in plain C++, which the SIMD kernels use where there is only one input. Contracts as in Kernel.
-void AbsorbBlocksPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint64_t counter,
-                          uint8_t flags, uint8_t first_flags);
+// One lane, for kernels that have nothing better. Contracts as Kernel::absorb and Kernel::compress.
+void AbsorbPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes,
+                    uint64_t counter, uint8_t flags, uint8_t first_flags);
 void CompressPortable(const uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter,
                       uint8_t flags, uint8_t* out);
-void HashLanePortable(const LaneInput& input);
+#if defined(__x86_64__)
+void AbsorbX64(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes, uint64_t counter,
+               uint8_t flags, uint8_t first_flags);
+#endif
 
 extern const Kernel kPortableKernel;
 #if defined(__x86_64__)

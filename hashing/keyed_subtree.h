@@ -48,6 +48,23 @@ Digest RootOf(const LastCompression& last);
 // As GroupChainingValues in `mode`, at most kRunBytes of bytes.
 void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, ChainingValue* out);
 
+// The values of a complete run (kRunGroups groups, the first a multiple of kRunGroups) at every height below
+// its own top, which may be the root: two neighbours of one height are the node of their parent.
+struct RunTree {
+  RunTree() {}  // NOLINT(modernize-use-equals-default): the values stay unwritten until the run is hashed
+  union {
+    struct {
+      ChainingValue groups[kRunGroups];
+      ChainingValue pairs[kRunGroups / 2];
+      ChainingValue quads[kRunGroups / 4];
+      ChainingValue halves[2];
+    };
+  };
+};
+
+// Fills `tree` from the kRunBytes of a run.
+void HashRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, RunTree* tree);
+
 // As ParentChainingValue in `mode`.
 ChainingValue ValueOfParent(TreeMode mode, const ParentNode& node);
 

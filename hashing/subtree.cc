@@ -21,6 +21,14 @@ constexpr size_t kRunChunks = kRunGroups * kGroupChunks;
 
 uint8_t* BytesOfValues(ChainingValue* values) { return values->mutable_data(); }
 
+// Room for a run's chaining values, not cleared: clearing 8 KiB costs more than hashing a small blob.
+struct RunValues {
+  RunValues() {}  // NOLINT(modernize-use-equals-default): at stays unwritten
+  union {
+    ChainingValue at[kRunChunks];
+  };
+};
+
 // Chaining values of the chunks of `bytes` (1 to kRunBytes); returns how many.
 size_t HashRunChunks(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk, ChainingValue* out) {
   ActiveKernel().hash_chunks(bytes.data(), bytes.size(), mode.key, first_chunk.value(), mode.flags,
@@ -32,8 +40,8 @@ LastCompression LastOfChunk(TreeMode mode, ByteSpan bytes, ChunkIndex chunk) {
   LastCompression last;
   std::memcpy(last.chain, mode.key, sizeof(last.chain));
   const size_t whole_blocks = bytes.empty() ? 0 : (bytes.size() - 1) / kBlockBytes;
-  ActiveKernel().absorb_blocks(last.chain, bytes.data(), whole_blocks, chunk.value(), mode.flags,
-                               kFlagChunkStart);
+  ActiveKernel().absorb(last.chain, bytes.data(), whole_blocks, kBlockBytes, chunk.value(), mode.flags,
+                        kFlagChunkStart);
   const ByteSpan rest = bytes.subspan(whole_blocks * kBlockBytes);
   std::memset(last.block, 0, sizeof(last.block));
   if (!rest.empty()) std::memcpy(last.block, rest.data(), rest.size());
@@ -45,10 +53,10 @@ LastCompression LastOfChunk(TreeMode mode, ByteSpan bytes, ChunkIndex chunk) {
 
 // The top parent of a run of 2 to kRunChunks chunks.
 ParentNode TopOfRun(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
-  ChainingValue values[kRunChunks];
-  const size_t count = HashRunChunks(mode, bytes, first_chunk, values);
-  JoinValues(mode, values, count, 2);
-  return {values[0], values[1]};
+  RunValues values;
+  const size_t count = HashRunChunks(mode, bytes, first_chunk, values.at);
+  JoinValues(mode, values.at, count, 2);
+  return {values.at[0], values.at[1]};
 }
 
 // The top parent of a subtree of more than one run.
@@ -97,9 +105,8 @@ Digest RootOf(const LastCompression& last) {
   Digest digest;
   uint32_t chain[8];
   std::memcpy(chain, last.chain, sizeof(chain));
-  uint8_t out[64];
-  ActiveKernel().compress(chain, last.block, last.block_bytes, 0, last.flags | kFlagRoot, out);
-  std::memcpy(digest.mutable_data(), out, Digest::kSizeBytes);
+  ActiveKernel().absorb(chain, last.block, 1, last.block_bytes, 0, last.flags | kFlagRoot, 0);
+  std::memcpy(digest.mutable_data(), chain, Digest::kSizeBytes);
   return digest;
 }
 
@@ -107,7 +114,7 @@ ChainingValue ValueOfParent(TreeMode mode, const ParentNode& node) {
   ChainingValue value;
   uint32_t chain[8];
   std::memcpy(chain, mode.key, sizeof(chain));
-  ActiveKernel().absorb_blocks(chain, node.left.data(), 1, 0, mode.flags | kFlagParent, 0);
+  ActiveKernel().absorb(chain, node.left.data(), 1, kBlockBytes, 0, mode.flags | kFlagParent, 0);
   std::memcpy(value.mutable_data(), chain, sizeof(chain));
   return value;
 }
@@ -115,17 +122,18 @@ ChainingValue ValueOfParent(TreeMode mode, const ParentNode& node) {
 ChainingValue ValueOfSubtree(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
   RequireInvariant(!bytes.empty(), "a subtree that is not the root is not empty");
   if (bytes.size() <= kRunBytes) {
-    ChainingValue values[kRunChunks];
-    const size_t count = HashRunChunks(mode, bytes, first_chunk, values);
-    JoinValues(mode, values, count, 1);
-    return values[0];
+    RunValues values;
+    const size_t count = HashRunChunks(mode, bytes, first_chunk, values.at);
+    JoinValues(mode, values.at, count, 1);
+    return values.at[0];
   }
   return ValueOfParent(mode, TopOfRuns(mode, bytes, first_chunk));
 }
 
 void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, ChainingValue* out) {
   RequireInvariant(!bytes.empty() && bytes.size() <= kRunBytes, "a run has 1 to kRunBytes bytes");
-  ChainingValue values[kRunChunks];
+  RunValues room;
+  ChainingValue* const values = room.at;
   const size_t count = HashRunChunks(mode, bytes, first_group.first_chunk(), values);
   const Kernel& kernel = ActiveKernel();
   const size_t whole_groups = count / kGroupChunks;
@@ -140,6 +148,17 @@ void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, Cha
     JoinValues(mode, tail, rest, 1);
     out[whole_groups] = *tail;
   }
+}
+
+void HashRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, RunTree* tree) {
+  GroupValuesOfRun(mode, bytes, first_group, tree->groups);
+  const Kernel& kernel = ActiveKernel();
+  const auto join = [&](const ChainingValue* below, size_t parents, ChainingValue* out) {
+    kernel.hash_parents(below->data(), parents, mode.key, mode.flags | kFlagParent, BytesOfValues(out));
+  };
+  join(tree->groups, kRunGroups / 2, tree->pairs);
+  join(tree->pairs, kRunGroups / 4, tree->quads);
+  join(tree->quads, 2, tree->halves);
 }
 
 ChainingValue SubtreeChainingValue(ByteSpan bytes, ChunkIndex first_chunk) {

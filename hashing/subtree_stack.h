@@ -32,10 +32,16 @@ class SubtreeStack {
   // it)).
   template <typename Join>
   void Push(const ChainingValue& value, uint64_t leaves, Join&& join) {
-    while (size_ > static_cast<size_t>(std::popcount(leaves_))) JoinTop(join);
+    JoinComplete(join);
     RequireInvariant(size_ < kMaxDepth, "a blob is at most 2^64 - 1 bytes");
     entries_[size_++] = {value, leaves};
     leaves_ += leaves;
+  }
+
+  // Joins what is complete, as Push does first: right when at least one more leaf is known to follow.
+  template <typename Join>
+  void JoinComplete(Join&& join) {
+    while (size_ > static_cast<size_t>(std::popcount(leaves_))) JoinTop(join);
   }
 
   // Joins all but the last pair; there must be at least two values. Returns the root's node.

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream is cut into chunk groups; a group is hashed when more data follows it, and parents are joined,
-// and handed to the sink, when more data follows them.
+// How a stream becomes a digest:
+// 1. The feeding thread cuts the stream into runs of up to 16 groups. Large pieces are cut where they lie and
+// Append
+//    returns when they are hashed; small ones are gathered in buffers. Less than one group is always kept
+//    back unless more follows, so that a blob of one group, which has no parent, is known when Finish comes.
+// 2. Each run goes into the stream's queue, with a ticket for it into the pool. A worker with a ticket hashes
+// the first run
+//    that nobody has taken; so does the feeding thread when it would have to wait.
+// 3. The feeding thread takes finished runs in order, hands their parents to the sink, and pushes their
+// values on the
+//    stack, which joins what is complete once more data follows (subtree_stack.h).
 #include "hashing/tree_hasher.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -11,77 +21,209 @@
 #include "hashing/chunk.h"
 #include "hashing/invariant.h"
 #include "hashing/keyed_subtree.h"
+#include "hashing/run_queue.h"
 #include "hashing/subtree_stack.h"
+#include "hashing/tree_math.h"
 
 namespace coffer {
+namespace {
+
+// From here on a piece is hashed where it lies: copying it would cost more than the shorter runs at its ends.
+constexpr size_t kBorrowBytes = 128 << 10;
+// Shorter pieces than this are cut into runs of kShortRunGroups, so that two workers share 128 KiB.
+constexpr size_t kShortPieceBytes = 2 * kRunBytes;
+constexpr size_t kShortRunGroups = kRunGroups / 4;
+
+}  // namespace
 
 class TreeHasher::Stream {
  public:
-  explicit Stream(ParentSink sink) : sink_(std::move(sink)) { buffer_.reserve(kRunBytes); }
+  Stream(WorkerPool* pool, ParentSink sink)
+      : pool_(pool), sink_(std::move(sink)), queue_(std::make_shared<RunQueue>()) {}
+
+  ~Stream() {
+    // Workers may still be reading our runs.
+    queue_->Abandon();
+  }
 
   void Append(ByteSpan bytes) {
     RequireInvariant(!finished_, "nothing is appended to a finished TreeHasher");
     size_bytes_ += bytes.size();
     while (!bytes.empty()) {
-      if (buffer_.size() == kRunBytes) PushBuffer();
-      if (buffer_.empty() && bytes.size() > kRunBytes) {
-        PushRun(bytes.subspan(0, kRunBytes));
-        bytes.remove_prefix(kRunBytes);
-        continue;
+      if (bytes.size() >= kBorrowBytes) {
+        bytes = AppendInPlace(bytes);
+      } else {
+        bytes = Gather(bytes);
       }
-      const ByteSpan piece = bytes.subspan(0, kRunBytes - buffer_.size());
-      buffer_.insert(buffer_.end(), piece.begin(), piece.end());
-      bytes.remove_prefix(piece.size());
     }
   }
 
   Digest Finish() {
     RequireInvariant(!finished_, "a TreeHasher finishes once");
     finished_ = true;
-    if (size_bytes_ <= kGroupBytes) return HashBlob(buffer_);
-    PushBuffer();
+    if (size_bytes_ <= kGroupBytes) {
+      return HashBlob(gathering_ == nullptr ? ByteSpan()
+                                            : ByteSpan(gathering_->buffer.get(), gathered_bytes_));
+    }
+    if (gathered_bytes_ > 0) QueueGathered(gathered_bytes_);
+    CollectAll();
     const ParentNode root =
         stack_.FinishRoot([this](int height, const ParentNode& node) { return Join(height, node); });
-    if (sink_) sink_(HeightOfStack(), root);
+    if (sink_) sink_(HeightOf(stack_.leaves()), root);
     return RootDigest(root);
   }
 
   uint64_t size_bytes() const { return size_bytes_; }
+  int hashing_threads() const { return queue_->hashing_threads(); }
 
  private:
-  int HeightOfStack() const { return std::bit_width(stack_.leaves() - 1); }
+  // Bytes until the next multiple of kRunGroups groups.
+  size_t RoomInRun() const {
+    return static_cast<size_t>(kRunGroups - queued_groups_ % kRunGroups) * kGroupBytes;
+  }
+
+  // Step 1 for a piece of at least kBorrowBytes; returns its tail of up to one group.
+  ByteSpan AppendInPlace(ByteSpan bytes) {
+    if (gathered_bytes_ > 0) {
+      // Fills the last group, so that the rest of the piece starts at a group.
+      const size_t missing = (kGroupBytes - gathered_bytes_ % kGroupBytes) % kGroupBytes;
+      CopyIn(bytes.subspan(0, missing));
+      bytes.remove_prefix(missing);
+      QueueGathered(gathered_bytes_);
+    }
+    const size_t whole_bytes = (bytes.size() - 1) / kGroupBytes * kGroupBytes;
+    ByteSpan whole = bytes.subspan(0, whole_bytes);
+    const size_t run_bytes =
+        pool_ != nullptr && whole_bytes < kShortPieceBytes ? kShortRunGroups * kGroupBytes : kRunBytes;
+    while (!whole.empty()) {
+      const ByteSpan run_span = whole.subspan(0, std::min(run_bytes, RoomInRun()));
+      Queue(FreeRun(), run_span);
+      whole.remove_prefix(run_span.size());
+    }
+    CollectAll();
+    return bytes.subspan(whole_bytes);
+  }
+
+  // Step 1 for a smaller piece; returns what did not fit into the run.
+  ByteSpan Gather(ByteSpan bytes) {
+    if (gathered_bytes_ > 0 && gathered_bytes_ == RoomInRun()) QueueGathered(gathered_bytes_);
+    const size_t take = std::min(bytes.size(), RoomInRun() - gathered_bytes_);
+    CopyIn(bytes.subspan(0, take));
+    return bytes.subspan(take);
+  }
+
+  void CopyIn(ByteSpan bytes) {
+    if (gathering_ == nullptr) {
+      gathering_ = FreeRun();
+      if (gathering_->buffer == nullptr) gathering_->buffer.reset(new uint8_t[kRunBytes]);
+    }
+    if (!bytes.empty()) std::memcpy(gathering_->buffer.get() + gathered_bytes_, bytes.data(), bytes.size());
+    gathered_bytes_ += bytes.size();
+  }
+
+  void QueueGathered(size_t bytes) {
+    Run* const run = std::exchange(gathering_, nullptr);
+    gathered_bytes_ = 0;
+    Queue(run, ByteSpan(run->buffer.get(), bytes));
+  }
+
+  // Step 2.
+  void Queue(Run* run, ByteSpan bytes) {
+    run->bytes = bytes;
+    run->first_group = GroupIndex(queued_groups_);
+    queued_groups_ += run->groups();
+    queue_->Push(run);
+    if (pool_ != nullptr) {
+      absl::AnyInvocable<void()> ticket = [queue = queue_] { queue->HashOne(); };
+      // A full pool is no failure: this thread does the work itself.
+      (void)pool_->TrySchedule(ticket);
+    } else {
+      queue_->HashOne();
+    }
+    ++in_queue_;
+    CollectDone();
+  }
+
+  // A run that nobody uses, waiting for the first in the queue if all are there.
+  Run* FreeRun() {
+    if (free_.empty() && runs_.size() < kMaxRuns) {
+      runs_.push_back(std::make_unique<Run>());
+      free_.push_back(runs_.back().get());
+    }
+    while (free_.empty()) HelpOrWait();
+    Run* const run = free_.back();
+    free_.pop_back();
+    return run;
+  }
+
+  void CollectAll() {
+    while (in_queue_ > 0) HelpOrWait();
+  }
+
+  void HelpOrWait() {
+    if (!queue_->HashOne()) queue_->AwaitFirst();
+    CollectDone();
+  }
+
+  // Step 3.
+  void CollectDone() {
+    while (Run* const run = queue_->PopDone()) {
+      --in_queue_;
+      Collect(*run);
+      free_.push_back(run);
+    }
+  }
+
+  void Collect(const Run& run) {
+    const auto join = [this](int height, const ParentNode& node) { return Join(height, node); };
+    if (!run.complete()) {
+      for (size_t i = 0; i < run.groups(); ++i) stack_.Push(run.tree.groups[i], 1, join);
+      return;
+    }
+    stack_.JoinComplete(join);
+    for (size_t half = 0; half < 2; ++half) {
+      if (sink_) SendHalf(run.tree, half);
+      stack_.Push(run.tree.halves[half], kRunGroups / 2, join);
+    }
+  }
+
+  // The parents of a complete run's half, its top included, to the sink.
+  void SendHalf(const RunTree& tree, size_t half) {
+    for (size_t quad = 2 * half; quad < 2 * half + 2; ++quad) {
+      for (size_t pair = 2 * quad; pair < 2 * quad + 2; ++pair) {
+        sink_(1, {tree.groups[2 * pair], tree.groups[2 * pair + 1]});
+      }
+      sink_(2, {tree.pairs[2 * quad], tree.pairs[2 * quad + 1]});
+    }
+    sink_(3, {tree.quads[2 * half], tree.quads[2 * half + 1]});
+  }
 
   ChainingValue Join(int height, const ParentNode& node) {
     if (sink_) sink_(height, node);
     return ParentChainingValue(node);
   }
 
-  void PushRun(ByteSpan run) {
-    ChainingValue values[kRunGroups];
-    GroupValuesOfRun(TreeMode{}, run, GroupIndex(stack_.leaves()), values);
-    const size_t groups = (run.size() + kGroupBytes - 1) / kGroupBytes;
-    for (size_t i = 0; i < groups; ++i) {
-      stack_.Push(values[i], 1, [this](int height, const ParentNode& node) { return Join(height, node); });
-    }
-  }
-
-  void PushBuffer() {
-    PushRun(buffer_);
-    buffer_.clear();
-  }
-
+  WorkerPool* const pool_;
   ParentSink sink_;
+  std::shared_ptr<RunQueue> queue_;
   SubtreeStack stack_;
-  std::vector<uint8_t> buffer_;
+  // All runs made so far, at most kMaxRuns, and those that are neither gathering nor in the queue.
+  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<Run*> free_;
+  Run* gathering_ = nullptr;
+  size_t gathered_bytes_ = 0;
+  size_t in_queue_ = 0;
+  uint64_t queued_groups_ = 0;
   uint64_t size_bytes_ = 0;
   bool finished_ = false;
 };
 
-TreeHasher::TreeHasher(WorkerPool* /*pool*/, ParentSink sink)
-    : stream_(std::make_unique<Stream>(std::move(sink))) {}
+TreeHasher::TreeHasher(WorkerPool* pool, ParentSink sink)
+    : stream_(std::make_unique<Stream>(pool, std::move(sink))) {}
 TreeHasher::~TreeHasher() = default;
 void TreeHasher::Append(ByteSpan bytes) { stream_->Append(bytes); }
 Digest TreeHasher::Finish() { return stream_->Finish(); }
 uint64_t TreeHasher::size_bytes() const { return stream_->size_bytes(); }
+int TreeHasher::hashing_threads() const { return stream_->hashing_threads(); }
 
 }  // namespace coffer

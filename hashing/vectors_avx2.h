@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace coffer {
 namespace {
@@ -21,6 +22,7 @@ struct EightLanes {
   static void Store(uint32_t* words, Reg r) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(words), r); }
   static Reg Add(Reg a, Reg b) { return _mm256_add_epi32(a, b); }
   static Reg Xor(Reg a, Reg b) { return _mm256_xor_si256(a, b); }
+  static void AddFromMemory(Reg& a, const Reg& m) { asm("vpaddd %1, %0, %0" : "+x"(a) : "m"(m)); }
 #ifdef __AVX512VL__
   static Reg Ror16(Reg a) { return _mm256_ror_epi32(a, 16); }
   static Reg Ror12(Reg a) { return _mm256_ror_epi32(a, 12); }
@@ -59,14 +61,17 @@ struct EightLanes {
     }
   }
 
-  static void LoadBlocks(const uint8_t* const* at, Reg* m) {
-    for (int half = 0; half < 2; ++half) {
-      Reg rows[8];
-      for (int j = 0; j < 8; ++j) {
-        rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[j] + 32 * half));
-      }
-      Transpose8(rows, m + 8 * half);
-    }
+  static constexpr size_t kParts = 2;
+  template <typename At>
+  static void LoadPart(size_t half, At at, Reg* m) {
+    Reg rows[8];
+    for (size_t j = 0; j < 8; ++j)
+      rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(j) + 32 * half));
+    Transpose8(rows, m + 8 * half);
+  }
+  static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
+    std::memset(out, 0, 64);
+    if (size > 0) std::memcpy(out, bytes, size);
   }
   static void StoreChains(const Reg* h, uint8_t* out) {
     Reg rows[8];

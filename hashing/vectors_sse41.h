@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace coffer {
 namespace {
@@ -19,6 +20,11 @@ struct FourLanes {
   static void Store(uint32_t* words, Reg r) { _mm_storeu_si128(reinterpret_cast<__m128i*>(words), r); }
   static Reg Add(Reg a, Reg b) { return _mm_add_epi32(a, b); }
   static Reg Xor(Reg a, Reg b) { return _mm_xor_si128(a, b); }
+#ifdef __AVX__
+  static void AddFromMemory(Reg& a, const Reg& m) { asm("vpaddd %1, %0, %0" : "+x"(a) : "m"(m)); }
+#else
+  static void AddFromMemory(Reg& a, const Reg& m) { asm("paddd %1, %0" : "+x"(a) : "m"(m)); }
+#endif
 #ifdef __AVX512VL__
   static Reg Ror16(Reg a) { return _mm_ror_epi32(a, 16); }
   static Reg Ror12(Reg a) { return _mm_ror_epi32(a, 12); }
@@ -48,11 +54,15 @@ struct FourLanes {
   static Reg LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
   static void StoreBytes(uint8_t* at, Reg r) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), r); }
 
-  static void LoadBlocks(const uint8_t* const* at, Reg* m) {
-    for (int i = 0; i < 4; ++i) {
-      Transpose4(LoadBytes(at[0] + 16 * i), LoadBytes(at[1] + 16 * i), LoadBytes(at[2] + 16 * i),
-                 LoadBytes(at[3] + 16 * i), m + 4 * i);
-    }
+  static constexpr size_t kParts = 4;
+  template <typename At>
+  static void LoadPart(size_t i, At at, Reg* m) {
+    Transpose4(LoadBytes(at(0) + 16 * i), LoadBytes(at(1) + 16 * i), LoadBytes(at(2) + 16 * i),
+               LoadBytes(at(3) + 16 * i), m + 4 * i);
+  }
+  static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
+    std::memset(out, 0, 64);
+    if (size > 0) std::memcpy(out, bytes, size);
   }
   static void StoreChains(const Reg* h, uint8_t* out) {
     Reg low[4];

@@ -75,10 +75,16 @@ void Committer::Run(const std::deque<Waiter*>& group) {
     totals_ = batch.totals;
     return;
   }
-  failure_ = absl::UnavailableError(absl::StrCat(
-      "the store accepts no more changes until it is restarted, because a write failed: ", written.ToString()));
+  absl::Status failure;
+  if (written.IsNoSpace()) {
+    // RocksDB refuses the write because an earlier flush failed, and goes on by itself when there is space again.
+    failure = ToStatus(written, "no space");
+  } else {
+    failure = failure_ = absl::UnavailableError(absl::StrCat(
+        "the store accepts no more changes until it is restarted, because a write failed: ", written.ToString()));
+  }
   for (Waiter* member : group) {
-    if (member->status.ok()) member->status = failure_;
+    if (member->status.ok()) member->status = failure;
   }
 }
 

@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& data
   options.create_if_missing = true;
   options.create_missing_column_families = true;
   options.max_open_files = kOpenFiles;
-  options.db_write_buffer_size = kMemtableBytes;
+  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(kMemtableBytes);
   options.max_background_jobs = 2;
   options.bytes_per_sync = 1 << 20;
   // A full or failed log must be noticed, and an acknowledged write must never be dropped in silence.
@@ -128,6 +128,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& data
   families.emplace_back("content", ContentOptions(cache));
 
   std::unique_ptr<Database> database(new Database);
+  database->memtables_ = options.write_buffer_manager;
   rocksdb::DB* db = nullptr;
   const std::string path = absl::StrCat(data_dir, "/db");
   const rocksdb::Status status = rocksdb::DB::Open(options, path, families, &database->families_, &db);

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <rocksdb/db.h>
+#include <rocksdb/write_buffer_manager.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,12 +55,16 @@ class Database {
   rocksdb::ColumnFamilyHandle* links() const { return families_[4]; }
   rocksdb::ColumnFamilyHandle* content() const { return families_[5]; }
 
+  // What the memtables hold: it will be written to table files.
+  uint64_t unflushed_bytes() const { return memtables_->memory_usage(); }
+
   // What an SST file for content() must be written with.
   const rocksdb::Options& content_options() const { return content_options_; }
 
  private:
   Database() = default;
 
+  std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::Options content_options_;

@@ -27,12 +27,11 @@ absl::StatusOr<DiskSpace::Room> DiskSpace::Measure() const {
 absl::Status DiskSpace::Check(uint64_t wanted_bytes) const {
   const absl::StatusOr<Room> room = Measure();
   if (!room.ok()) return room.status();
-  if (room->free_bytes >= room->low_water_bytes && room->free_bytes - room->low_water_bytes >= wanted_bytes) {
-    return absl::OkStatus();
-  }
+  const uint64_t kept_bytes = room->low_water_bytes + unflushed_bytes_();
+  if (room->free_bytes >= kept_bytes && room->free_bytes - kept_bytes >= wanted_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "no space: ", wanted_bytes, " bytes are wanted, but the disk has ", room->free_bytes, " bytes free and puts stop at ",
-      room->low_water_bytes, ": free some space, deletes still work"));
+      "no space: ", wanted_bytes, " bytes are wanted, but the disk has ", room->free_bytes, " bytes free, of which ", kept_bytes - room->low_water_bytes,
+      " are needed for what is in memory, and puts stop at ", room->low_water_bytes, ": free some space, deletes still work"));
 }
 
 }  // namespace coffer::rocks

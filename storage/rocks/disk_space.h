@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -21,16 +22,20 @@ class DiskSpace {
     uint64_t low_water_bytes = 0;
   };
 
-  explicit DiskSpace(std::string directory) : directory_(std::move(directory)) {}
+  // `unflushed_bytes` tells what is in memory and will be written by flushes; called from any thread.
+  DiskSpace(std::string directory, std::function<uint64_t()> unflushed_bytes)
+      : directory_(std::move(directory)), unflushed_bytes_(std::move(unflushed_bytes)) {}
 
   // UNAVAILABLE if the file system does not answer.
   absl::StatusOr<Room> Measure() const;
 
-  // RESOURCE_EXHAUSTED if writing `wanted_bytes` would leave less than the low-water mark.
+  // RESOURCE_EXHAUSTED if writing `wanted_bytes`, and flushing what is in memory, would leave less than the
+  // low-water mark.
   absl::Status Check(uint64_t wanted_bytes) const;
 
  private:
   const std::string directory_;
+  const std::function<uint64_t()> unflushed_bytes_;
 };
 
 }  // namespace coffer::rocks

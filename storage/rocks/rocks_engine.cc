@@ -32,7 +32,7 @@ class RocksEngine : public Engine {
       : lock_(std::move(lock)),
         database_(std::move(database)),
         store_id_(std::move(state.store_id)),
-        disk_space_(data_dir),
+        disk_space_(data_dir, [this] { return database_->unflushed_bytes(); }),
         committer_(*database_, state.totals),
         staging_{.database = *database_,
                  .committer = committer_,

@@ -154,7 +154,8 @@ absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
       outcome = CommitRows(reference);
     }
   } else {
-    if (absl::Status status = context_.disk_space.Check(gathered_bytes_); !status.ok()) return status;
+    // Once in the log, and once more when the memtable is flushed.
+    if (absl::Status status = context_.disk_space.Check(2 * gathered_bytes_); !status.ok()) return status;
     outcome = CommitRows(reference);
   }
   if (!outcome.ok()) return outcome.status();

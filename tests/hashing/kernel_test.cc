@@ -113,8 +113,8 @@ TEST_P(EveryKernel, CompressesOneLaneLikeThePortableKernel) {
     uint32_t expected_chain[8];
     std::memcpy(expected_chain, chain, sizeof(chain));
     const size_t count = random() % 17;
-    kernel().absorb_blocks(chain, blocks.data(), count, counter, flags & 0xF0, kFlagChunkStart);
-    portable.absorb_blocks(expected_chain, blocks.data(), count, counter, flags & 0xF0, kFlagChunkStart);
+    kernel().absorb(chain, blocks.data(), count, 64, counter, flags & 0xF0, kFlagChunkStart);
+    portable.absorb(expected_chain, blocks.data(), count, 64, counter, flags & 0xF0, kFlagChunkStart);
     ASSERT_EQ(std::memcmp(chain, expected_chain, sizeof(chain)), 0);
   }
 }

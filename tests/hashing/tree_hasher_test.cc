@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "gtest/gtest.h"
 #include "hashing/subtree.h"
@@ -93,6 +94,50 @@ TEST_P(TreeHasherWith, MayBeDroppedInTheMiddle) {
   const Bytes blob = SampleBlob(3 << 20);
   TreeHasher hasher(pool(), nullptr);
   hasher.Append(blob);
+}
+
+TEST_P(TreeHasherWith, MayBeDroppedWhileRunsWait) {
+  const Bytes blob = SampleBlob(60 << 10);
+  for (int round = 0; round < 50; ++round) {
+    TreeHasher hasher(pool(), nullptr);
+    for (int i = 0; i < round; ++i) hasher.Append(blob);
+  }
+}
+
+TEST(TreeHasher, SpreadsOneStreamOverWorkers) {
+  WorkerPool pool(2);
+  const Bytes blob = SampleBlob(60 << 10);
+  TreeHasher hasher(&pool, nullptr);
+  // Until a second thread has had its turn: how soon depends on the machine.
+  for (int i = 0; i < 100000 && hasher.hashing_threads() < 2; ++i) hasher.Append(blob);
+  EXPECT_GE(hasher.hashing_threads(), 2);
+  hasher.Finish();
+}
+
+TEST(TreeHasher, ManyStreamsShareOnePool) {
+  WorkerPool pool(3);
+  const Bytes blob = SampleBlob(5 << 20);
+  const Digest expected = HashBlob(blob);
+  std::vector<std::thread> uploads;
+  for (size_t i = 0; i < 6; ++i) {
+    uploads.emplace_back([&, i] {
+      for (int round = 0; round < 5; ++round) {
+        TreeHasher hasher(&pool, nullptr);
+        const size_t piece = 50000 + i * 60000;
+        for (size_t at = 0; at < blob.size(); at += piece) hasher.Append(ByteSpan(blob).subspan(at, piece));
+        EXPECT_EQ(hasher.Finish(), expected);
+      }
+    });
+  }
+  for (std::thread& upload : uploads) upload.join();
+}
+
+TEST(TreeHasher, OneThreadHashesWithoutAPool) {
+  const Bytes blob = SampleBlob(3 << 20);
+  TreeHasher hasher(nullptr, nullptr);
+  hasher.Append(blob);
+  hasher.Finish();
+  EXPECT_EQ(hasher.hashing_threads(), 1);
 }
 
 TEST(TreeHasherDeathTest, RefusesToGoOnAfterFinish) {
