@@ -12,7 +12,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 # Names of test programs; each is the ctest label of its cases.
-tsan_suites=(client_test client_parts_test)
+tsan_suites=(hashing_test memory_engine_test rocks_engine_test server_test wire_contract_test client_test
+  client_parts_test)
 
 build() {
   local preset=$1
