@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -56,14 +57,24 @@ TEST_F(CliFailureTest, NoServerIsUnavailableAndTheOptionWinsOverTheEnvironment) 
 TEST_F(CliFailureTest, FilesThatMayNotBeReadOrWrittenHaveTheirCodes) {
   WriteFile(directory_ / "f", "x");
   server_.Add("n", "x");
-  ProcessOptions options;
   EXPECT_EQ(Coffer({"get", "n", "-o", "missing/out"}).exit_code, 4);
   EXPECT_EQ(Coffer({"get", "n", "-o", "."}).exit_code, 1);
   EXPECT_EQ(Coffer({"get", "n", "-o", "/dev/full"}).exit_code, 7);
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read and write everything: permission denied is not tested";
-  ::chmod((directory_ / "f").c_str(), 0);
-  EXPECT_EQ(Coffer({"put", "f"}).exit_code, 5);
-  EXPECT_EQ(Coffer({"get", "n", "-o", "/out"}).exit_code, 5);
+  std::vector<std::string> line;
+  if (::geteuid() == 0) {
+    // Root may read everything, so somebody else has to try.
+    line = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  }
+  line.insert(line.end(), {ProgramPath("coffer"), "--server", server_.address()});
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), line.begin(), line.end());
+    return RunProgram(arguments, {.directory = directory_.path()});
+  };
+  if (run({"--version"}).exit_code != 0) GTEST_SKIP() << "nobody may not run " << ProgramPath("coffer");
+  std::filesystem::permissions(directory_ / "f", std::filesystem::perms(0));
+  EXPECT_EQ(run({"put", "f"}).exit_code, 5);
+  EXPECT_EQ(run({"get", "n", "-o", "/coffer-out"}).exit_code, 5);
 }
 
 TEST_F(CliFailureTest, AFullStandardOutputIsNoSpace) {
