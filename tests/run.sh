@@ -12,8 +12,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 # Names of test programs; each is the ctest label of its cases.
-tsan_suites=(hashing_test memory_engine_test rocks_engine_test server_test wire_contract_test client_test
-  client_parts_test)
+tsan_suites=(hashing_test memory_engine_test rocks_engine_test server_test wire_contract_test planted_race_test
+  client_test client_parts_test)
 
 build() {
   local preset=$1
@@ -39,7 +39,7 @@ run_tsan() {
   build tsan "${tsan_suites[@]}"
   local labels
   labels=$(IFS='|'; echo "${tsan_suites[*]}")
-  TSAN_OPTIONS=halt_on_error=1:suppressions=$root/tests/support/tsan.supp \
+  TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=$root/tests/support/tsan.supp \
     ctest --preset tsan --no-tests=error -j "$(nproc)" -L "^($labels)\$"
 }
 
