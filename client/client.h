@@ -34,7 +34,7 @@
 #include "hashing/bytes.h"
 #include "hashing/digest.h"
 
-namespace coffer {
+namespace coffer::client {
 
 class Connection;
 
@@ -226,4 +226,4 @@ class Client {
   std::unique_ptr<Connection> connection_;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/connection.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 // Digests in one FindMissing call (proto: FindMissingRequest.digests).
@@ -137,4 +137,4 @@ absl::StatusOr<VerifyProgress> Client::Verify(const VerifyOptions& options, cons
   return result;
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

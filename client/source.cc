@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coffer {
+namespace coffer::client {
 
 absl::StatusOr<size_t> BufferSource::Read(absl::Span<uint8_t> out) {
   const size_t count = std::min(out.size(), bytes_.size() - position_);
@@ -82,4 +82,4 @@ absl::Status FileSource::Rewind() {
   return absl::OkStatus();
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -15,7 +15,7 @@
 #include "client/unique_fd.h"
 #include "hashing/bytes.h"
 
-namespace coffer {
+namespace coffer::client {
 
 // A finite stream of bytes. Used by one thread at a time.
 class Source {
@@ -73,4 +73,4 @@ class FileSource : public Source {
   uint64_t position_ = 0;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -8,7 +8,7 @@
 #include "client/cli/progress.h"
 #include "hashing/hasher.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 // One read; large enough that system calls do not count.
@@ -61,4 +61,4 @@ void AddHash(CLI::App& app, Command* chosen) {
   command->callback([=] { *chosen = [=](Session& session) { RunHash(session, files->results()); }; });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -6,7 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/progress.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 void PrintFinding(Session& session, const VerifyFinding& finding) {
@@ -73,4 +73,4 @@ void AddVerify(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli
