@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many independent blobs at once, one chunk per SIMD lane: what small blobs need, whose own tree fills no
 // vector.
-#ifndef COFFER_HASHING_BATCH_HASHER_H_
-#define COFFER_HASHING_BATCH_HASHER_H_
+#pragma once
 
 #include "absl/types/span.h"
 #include "hashing/bytes.h"
@@ -15,5 +14,3 @@ namespace coffer {
 void HashBatch(absl::Span<const ByteSpan> blobs, absl::Span<Digest> out);
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_BATCH_HASHER_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views of raw bytes. Abseil's string_view carries bytes through protobuf and RocksDB; hashing works on
 // uint8_t.
-#ifndef COFFER_HASHING_BYTES_H_
-#define COFFER_HASHING_BYTES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -20,5 +19,3 @@ inline ByteSpan BytesOf(absl::string_view text) {
 }
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_BYTES_H_

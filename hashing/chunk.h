@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The units of a BLAKE3 tree: chunks are its leaves, chunk groups are what coffer verifies by.
-#ifndef COFFER_HASHING_CHUNK_H_
-#define COFFER_HASHING_CHUNK_H_
+#pragma once
 
 #include <compare>
 #include <cstddef>
@@ -43,5 +42,3 @@ class GroupIndex {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_CHUNK_H_

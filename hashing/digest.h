@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two 32-byte values of a BLAKE3 tree, as types that do not convert into each other: the digest names a
 // blob, a chaining value stands for a subtree that is not the root.
-#ifndef COFFER_HASHING_DIGEST_H_
-#define COFFER_HASHING_DIGEST_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -85,5 +84,3 @@ class ChainingValue {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_DIGEST_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streaming BLAKE3 on one thread, in all modes, without allocation.
-#ifndef COFFER_HASHING_HASHER_H_
-#define COFFER_HASHING_HASHER_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -87,5 +86,3 @@ class Hasher {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_HASHER_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How this library ends the program when a caller breaks a contract: with the contract's words.
-#ifndef COFFER_HASHING_INVARIANT_H_
-#define COFFER_HASHING_INVARIANT_H_
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,5 +15,3 @@ inline void RequireInvariant(bool holds, const char* words) {
 }
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_INVARIANT_H_

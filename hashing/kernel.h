@@ -3,8 +3,7 @@
 // one that the CPU has chosen once at run time. Files that implement a kernel include this header and nothing
 // of the library or of Abseil, because code compiled for a newer CPU must not leak into shared inline
 // functions.
-#ifndef COFFER_HASHING_KERNEL_H_
-#define COFFER_HASHING_KERNEL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -87,5 +86,3 @@ std::string_view ActiveKernelName();
 void SetActiveKernel(const Kernel& kernel);
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_KERNEL_H_

@@ -15,8 +15,7 @@
 //   better LoadBlocks(at, m)                64 bytes from each of at(0..kWidth) as 16 transposed registers
 //   StoreChains(h, out)              8 transposed registers as kWidth runs of 32 bytes
 //   LoadTail(bytes, size, out)       fewer than 64 bytes, zero-padded to 64
-#ifndef COFFER_HASHING_KERNEL_LANES_H_
-#define COFFER_HASHING_KERNEL_LANES_H_
+#pragma once
 
 #include <cstring>
 
@@ -528,5 +527,3 @@ struct LaneKernel {
 
 }  // namespace
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_KERNEL_LANES_H_

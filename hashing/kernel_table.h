@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels by name, for the dispatcher and for the kernel files that define them.
-#ifndef COFFER_HASHING_KERNEL_TABLE_H_
-#define COFFER_HASHING_KERNEL_TABLE_H_
+#pragma once
 
 #include "hashing/kernel.h"
 
@@ -25,5 +24,3 @@ extern const Kernel kAvx512Kernel;
 #endif
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_KERNEL_TABLE_H_

@@ -2,8 +2,7 @@
 // The tree in any of BLAKE3's modes, for the classes of this folder only: what subtree.h does for plain
 // hashing, with the key words and mode flags as an argument, and with the last compression of a subtree kept
 // open until it is known whether it is the root.
-#ifndef COFFER_HASHING_KEYED_SUBTREE_H_
-#define COFFER_HASHING_KEYED_SUBTREE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -77,5 +76,3 @@ ChainingValue ValueOfSubtree(TreeMode mode, ByteSpan bytes, ChunkIndex first_chu
 size_t JoinValues(TreeMode mode, ChainingValue* values, size_t count, size_t target);
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_KEYED_SUBTREE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runs of one stream on their way from the thread that feeds it over the workers back to that thread, in
 // order.
-#ifndef COFFER_HASHING_RUN_QUEUE_H_
-#define COFFER_HASHING_RUN_QUEUE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -75,5 +74,3 @@ class RunQueue {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_RUN_QUEUE_H_

@@ -2,8 +2,7 @@
 // Hashing parts of a blob anywhere and joining them to the root: chaining values of subtrees and of chunk
 // groups, parents, and the root (BLAKE3 paper 2.1, 2.4, 5.1). Plain hashing only; all functions run on the
 // calling thread, use the active kernel, allocate nothing and are safe to call from any thread.
-#ifndef COFFER_HASHING_SUBTREE_H_
-#define COFFER_HASHING_SUBTREE_H_
+#pragma once
 
 #include "absl/types/span.h"
 #include "hashing/bytes.h"
@@ -43,5 +42,3 @@ Digest RootDigest(const ParentNode& node);
 Digest HashBlob(ByteSpan bytes);
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_SUBTREE_H_

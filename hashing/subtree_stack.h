@@ -2,8 +2,7 @@
 // Chaining values of complete subtrees that wait for their right sibling while a stream of unknown length is
 // hashed. A finished pair is joined only when more data follows, because the last join of all is the root
 // (BLAKE3 paper 5.1.2).
-#ifndef COFFER_HASHING_SUBTREE_STACK_H_
-#define COFFER_HASHING_SUBTREE_STACK_H_
+#pragma once
 
 #include <array>
 #include <bit>
@@ -82,5 +81,3 @@ class SubtreeStack {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_SUBTREE_STACK_H_

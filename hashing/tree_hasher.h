@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hashing one stream of any length while it arrives, handing out its outboard on the way.
-#ifndef COFFER_HASHING_TREE_HASHER_H_
-#define COFFER_HASHING_TREE_HASHER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -54,5 +53,3 @@ class TreeHasher {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_TREE_HASHER_H_

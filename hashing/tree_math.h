@@ -6,8 +6,7 @@
 // A parent above chunk groups is named by its first group and its height: it covers the groups
 // [first, min(first + 2^height, all groups)), first is a multiple of 2^height, and it exists only if it
 // covers more than 2^(height-1) groups. Height 1 joins two groups.
-#ifndef COFFER_HASHING_TREE_MATH_H_
-#define COFFER_HASHING_TREE_MATH_H_
+#pragma once
 
 #include <cstdint>
 
@@ -56,5 +55,3 @@ uint64_t PostOrderIndex(GroupIndex first, int height, uint64_t total_groups);
 uint64_t PreOrderIndex(GroupIndex first, int height, uint64_t total_groups);
 
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_TREE_MATH_H_

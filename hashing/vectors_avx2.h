@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of eight lanes for kernel_lanes.h.
-#ifndef COFFER_HASHING_VECTORS_AVX2_H_
-#define COFFER_HASHING_VECTORS_AVX2_H_
+#pragma once
 
 #include <immintrin.h>
 
@@ -83,5 +82,3 @@ struct EightLanes {
 
 }  // namespace
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_VECTORS_AVX2_H_

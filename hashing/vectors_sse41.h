@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of four lanes for kernel_lanes.h.
-#ifndef COFFER_HASHING_VECTORS_SSE41_H_
-#define COFFER_HASHING_VECTORS_SSE41_H_
+#pragma once
 
 #include <immintrin.h>
 
@@ -79,5 +78,3 @@ struct FourLanes {
 
 }  // namespace
 }  // namespace coffer
-
-#endif  // COFFER_HASHING_VECTORS_SSE41_H_

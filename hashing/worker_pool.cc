@@ -16,16 +16,20 @@ WorkerPool::WorkerPool(int threads) {
 
 WorkerPool::~WorkerPool() {
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
 bool WorkerPool::TrySchedule(absl::AnyInvocable<void()>& task) {
-  absl::MutexLock lock(&mutex_);
-  if (tasks_.size() >= kQueuedTasksPerWorker * workers_.size()) return false;
-  tasks_.push_back(std::move(task));
+  {
+    std::lock_guard lock(mutex_);
+    if (tasks_.size() >= kQueuedTasksPerWorker * workers_.size()) return false;
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_one();
   return true;
 }
 
@@ -33,8 +37,8 @@ void WorkerPool::Run() {
   while (true) {
     absl::AnyInvocable<void()> task;
     {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &WorkerPool::HasWork));
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();

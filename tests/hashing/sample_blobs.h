@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs that the hashing tests share: a fixed byte pattern, every boundary length, and seeded random
 // numbers.
-#ifndef COFFER_TESTS_HASHING_SAMPLE_BLOBS_H_
-#define COFFER_TESTS_HASHING_SAMPLE_BLOBS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -69,5 +68,3 @@ class ScopedKernel {
 };
 
 }  // namespace coffer
-
-#endif  // COFFER_TESTS_HASHING_SAMPLE_BLOBS_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BLAKE3 as the paper states it, recursive, slow and obvious, to check everything else against. Shares no
 // code with hashing/.
-#ifndef COFFER_TESTS_REFERENCE_REFERENCE_TREE_H_
-#define COFFER_TESTS_REFERENCE_REFERENCE_TREE_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -35,5 +34,3 @@ std::vector<Parent> PostOrderParents(const Bytes& input);
 std::vector<Parent> PreOrderParents(const Bytes& input);
 
 }  // namespace coffer::reference
-
-#endif  // COFFER_TESTS_REFERENCE_REFERENCE_TREE_H_

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/blob_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "storage/names.h"
+
+namespace coffer {
+namespace {
+
+std::string BucketOrDefault(absl::string_view bucket) {
+  return std::string(bucket.empty() ? kDefaultBucket : bucket);
+}
+
+absl::Status CheckLimit(uint32_t limit, uint32_t max) {
+  if (limit <= max) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("page size ", limit, " is above the limit of ", max));
+}
+
+}  // namespace
+
+BlobStore::BlobStore(std::unique_ptr<Engine> engine, Options options)
+    : engine_(std::move(engine)), options_(std::move(options)) {}
+
+absl::StatusOr<std::unique_ptr<Upload>> BlobStore::BeginUpload(UploadOptions options) {
+  options.bucket = BucketOrDefault(options.bucket);
+  if (absl::Status status = CheckBucket(options.bucket); !status.ok()) return status;
+  if (!options.name.empty()) {
+    if (absl::Status status = CheckName(options.name); !status.ok()) return status;
+  }
+  absl::StatusOr<Metadata> metadata = NormaliseMetadata(options.metadata);
+  if (!metadata.ok()) return metadata.status();
+  options.metadata = *std::move(metadata);
+  const uint64_t declared = options.declared_size_bytes.value_or(0);
+  if (declared > options_.max_blob_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("the declared size of ", declared, " bytes is above ",
+                                                     options_.max_blob_bytes, ", the limit for a blob"));
+  }
+  absl::StatusOr<std::unique_ptr<Staging>> staging = engine_->Stage(declared);
+  if (!staging.ok()) return staging.status();
+  return std::make_unique<Upload>(*std::move(staging), std::move(options), options_.max_blob_bytes,
+                                  options_.hash_workers, options_.now);
+}
+
+absl::StatusOr<BlobStore::Opened> BlobStore::OpenContent(const BlobSelector& blob, ByteRange range) {
+  // A name can be deleted or overwritten, and its content collected, between the two look-ups; then it stands
+  // for something else by now. A few rounds are enough unless somebody does nothing else but this.
+  constexpr int kRounds = 8;
+  Opened opened;
+  absl::StatusOr<std::unique_ptr<Content>> content = absl::UnknownError("");
+  if (const auto* digest = std::get_if<Digest>(&blob.by)) {
+    opened.digest = *digest;
+    content = engine_->Open(*digest);
+  } else {
+    for (int round = 0; round < kRounds; ++round) {
+      absl::StatusOr<Reference> found = Resolve(blob.bucket, std::get<std::string>(blob.by));
+      if (!found.ok()) return found.status();
+      const bool same_again = opened.reference.has_value() && opened.digest == found->digest;
+      opened.digest = found->digest;
+      opened.reference = *std::move(found);
+      content = engine_->Open(opened.digest);
+      if (!absl::IsNotFound(content.status())) break;
+      if (!same_again) continue;
+      return absl::DataLossError(absl::StrCat("name ", Quoted(opened.reference->name), " of bucket ",
+                                              Quoted(opened.reference->bucket), " stands for blob ",
+                                              opened.digest.ToHex(), ", which is not stored"));
+    }
+  }
+  if (!content.ok()) return content.status();
+  opened.content = *std::move(content);
+  const uint64_t size_bytes = opened.content->size_bytes();
+  if (range.offset_bytes > size_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("offset ", range.offset_bytes, " is behind the end of blob ",
+                                                   opened.digest.ToHex(), ", which has ", size_bytes, " bytes"));
+  }
+  const uint64_t rest = size_bytes - range.offset_bytes;
+  opened.range = range;
+  opened.range.length_bytes = range.length_bytes == 0 ? rest : std::min(range.length_bytes, rest);
+  return opened;
+}
+
+absl::StatusOr<std::unique_ptr<BlobReader>> BlobStore::Open(const BlobSelector& blob, ByteRange range) {
+  absl::StatusOr<Opened> opened = OpenContent(blob, range);
+  if (!opened.ok()) return opened.status();
+  return std::make_unique<BlobReader>(opened->digest, std::move(opened->content), std::move(opened->reference),
+                                      opened->range);
+}
+
+absl::StatusOr<BlobInfo> BlobStore::Stat(const BlobSelector& blob) {
+  BlobInfo info;
+  if (const auto* name = std::get_if<std::string>(&blob.by)) {
+    absl::StatusOr<Reference> reference = Resolve(blob.bucket, *name);
+    if (!reference.ok()) return reference.status();
+    info.digest = reference->digest;
+    info.size_bytes = reference->size_bytes;
+    info.reference = *std::move(reference);
+    return info;
+  }
+  info.digest = std::get<Digest>(blob.by);
+  absl::StatusOr<std::optional<uint64_t>> size_bytes = engine_->Find(info.digest);
+  if (!size_bytes.ok()) return size_bytes.status();
+  if (!size_bytes->has_value()) return BlobNotFound(info.digest);
+  info.size_bytes = **size_bytes;
+  return info;
+}
+
+absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::Span<const Digest> digests) {
+  if (digests.size() > kMaxFindMissing) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(digests.size(), " digests are asked for in one call: at most ", kMaxFindMissing, " are allowed"));
+  }
+  std::vector<Digest> missing;
+  absl::flat_hash_set<Digest> seen;
+  for (const Digest& digest : digests) {
+    if (!seen.insert(digest).second) continue;
+    absl::StatusOr<std::optional<uint64_t>> found = engine_->Find(digest);
+    if (!found.ok()) return found.status();
+    if (!found->has_value()) missing.push_back(digest);
+  }
+  return missing;
+}
+
+absl::StatusOr<Reference> BlobStore::Bind(std::string bucket, std::string name, const Digest& digest,
+                                          Metadata metadata) {
+  Reference reference;
+  reference.bucket = BucketOrDefault(bucket);
+  reference.name = name.empty() ? digest.ToHex() : std::move(name);
+  reference.digest = digest;
+  if (absl::Status status = CheckBucket(reference.bucket); !status.ok()) return status;
+  if (absl::Status status = CheckName(reference.name); !status.ok()) return status;
+  if (absl::Status status = CheckNameFits(reference.name, digest); !status.ok()) return status;
+  absl::StatusOr<Metadata> normalised = NormaliseMetadata(metadata);
+  if (!normalised.ok()) return normalised.status();
+  reference.metadata = *std::move(normalised);
+  reference.created = options_.now();
+  absl::StatusOr<uint64_t> size_bytes = engine_->Bind(reference);
+  if (!size_bytes.ok()) return size_bytes.status();
+  reference.size_bytes = *size_bytes;
+  return reference;
+}
+
+absl::StatusOr<Reference> BlobStore::Resolve(absl::string_view bucket, absl::string_view name) {
+  const std::string in = BucketOrDefault(bucket);
+  if (absl::Status status = CheckBucket(in); !status.ok()) return status;
+  if (absl::Status status = CheckName(name); !status.ok()) return status;
+  return engine_->Resolve(in, name);
+}
+
+absl::StatusOr<ReferencePage> BlobStore::List(absl::string_view bucket, absl::string_view prefix,
+                                              absl::string_view cursor, uint32_t limit) {
+  const std::string in = BucketOrDefault(bucket);
+  if (absl::Status status = CheckBucket(in); !status.ok()) return status;
+  if (absl::Status status = CheckLimit(limit, kMaxPage); !status.ok()) return status;
+  const size_t page = limit == 0 ? kDefaultPage : limit;
+  // One more than asked for tells whether there is a next page.
+  absl::StatusOr<std::vector<Reference>> references = engine_->List(in, prefix, cursor, page + 1);
+  if (!references.ok()) return references.status();
+  ReferencePage result{*std::move(references), ""};
+  if (result.references.size() > page) {
+    result.references.pop_back();
+    result.next_cursor = result.references.back().name;
+  }
+  return result;
+}
+
+absl::StatusOr<uint64_t> BlobStore::Delete(absl::string_view bucket, absl::Span<const std::string> names) {
+  const std::string in = BucketOrDefault(bucket);
+  if (absl::Status status = CheckBucket(in); !status.ok()) return status;
+  if (names.size() > kMaxDelete) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(names.size(), " names are to be deleted in one call: at most ", kMaxDelete, " are allowed"));
+  }
+  for (const std::string& name : names) {
+    if (absl::Status status = CheckName(name); !status.ok()) return status;
+  }
+  return engine_->Delete(in, names);
+}
+
+absl::StatusOr<bool> BlobStore::CreateBucket(absl::string_view bucket) {
+  Bucket made{BucketOrDefault(bucket), options_.now()};
+  if (absl::Status status = CheckBucket(made.name); !status.ok()) return status;
+  return engine_->CreateBucket(made);
+}
+
+absl::StatusOr<bool> BlobStore::DeleteBucket(absl::string_view bucket) {
+  // No default here: deleting a whole bucket takes naming it.
+  if (absl::Status status = CheckBucket(bucket); !status.ok()) return status;
+  return engine_->DeleteBucket(bucket);
+}
+
+absl::StatusOr<BucketPage> BlobStore::ListBuckets(absl::string_view cursor, uint32_t limit) {
+  if (absl::Status status = CheckLimit(limit, kMaxPage); !status.ok()) return status;
+  const size_t page = limit == 0 ? kDefaultPage : limit;
+  absl::StatusOr<std::vector<Bucket>> buckets = engine_->ListBuckets(cursor, page + 1);
+  if (!buckets.ok()) return buckets.status();
+  BucketPage result{*std::move(buckets), ""};
+  if (result.buckets.size() > page) {
+    result.buckets.pop_back();
+    result.next_cursor = result.buckets.back().name;
+  }
+  return result;
+}
+
+absl::Status BlobStore::VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer) {
+  absl::StatusOr<Opened> opened = OpenContent(blob, range);
+  if (absl::IsDataLoss(opened.status())) {
+    // The record or the reference is what is damaged.
+    const auto* digest = std::get_if<Digest>(&blob.by);
+    observer.finding({digest == nullptr ? Digest() : *digest, {}, std::string(opened.status().message())});
+    observer.progress({.blobs_checked = 1, .bytes_checked = 0, .findings = 1});
+    return absl::OkStatus();
+  }
+  if (!opened.ok()) return opened.status();
+  return Verifier(*engine_, observer).CheckContent(opened->digest, *opened->content, opened->range);
+}
+
+absl::Status BlobStore::VerifyBucket(absl::string_view bucket, const VerifyObserver& observer) {
+  const std::string in = BucketOrDefault(bucket);
+  if (absl::Status status = CheckBucket(in); !status.ok()) return status;
+  return Verifier(*engine_, observer).CheckBucket(in, true);
+}
+
+absl::Status BlobStore::VerifyAll(const VerifyObserver& observer) { return Verifier(*engine_, observer).CheckAll(); }
+
+EngineStatus BlobStore::GetStatus() const { return engine_->GetStatus(); }
+
+}  // namespace coffer

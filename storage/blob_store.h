@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The content-addressed store, written once over the Engine seam: everything that users may rely on stands
+// in this header. Bucket, name, metadata and range are checked here and nowhere below.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/types/span.h"
+#include "hashing/digest.h"
+#include "hashing/worker_pool.h"
+#include "storage/blob_reader.h"
+#include "storage/engine.h"
+#include "storage/reference.h"
+#include "storage/upload.h"
+#include "storage/verifier.h"
+
+namespace coffer {
+
+struct BlobInfo {
+  Digest digest;
+  uint64_t size_bytes = 0;
+  // Set if the blob was selected by name.
+  std::optional<Reference> reference;
+};
+
+struct ReferencePage {
+  std::vector<Reference> references;
+  // The name to continue after; empty on the last page.
+  std::string next_cursor;
+};
+
+struct BucketPage {
+  std::vector<Bucket> buckets;
+  // The bucket to continue after; empty on the last page.
+  std::string next_cursor;
+};
+
+// Thread-safe. Every call blocks until the disk has answered: run it on a thread that may wait. Besides the
+// codes named below, each call may return RESOURCE_EXHAUSTED (disk at its low-water mark), DATA_LOSS (a stored
+// row is damaged) and UNAVAILABLE (the disk failed and the engine accepts nothing more).
+class BlobStore {
+ public:
+  struct Options {
+    // Borrowed, may be null: hashes on the calling thread then.
+    WorkerPool* hash_workers = nullptr;
+    // Longer uploads get RESOURCE_EXHAUSTED.
+    uint64_t max_blob_bytes = uint64_t{1} << 40;
+    // Stamps references and buckets; replaced in tests.
+    std::function<absl::Time()> now = absl::Now;
+  };
+
+  BlobStore(std::unique_ptr<Engine> engine, Options options);
+
+  // Starts an upload; nothing of it is visible before Upload::Commit. INVALID_ARGUMENT for a bad bucket, name,
+  // metadata or declared size.
+  absl::StatusOr<std::unique_ptr<Upload>> BeginUpload(UploadOptions options);
+
+  // Opens a range of a blob for one pass of verified reading. The reader pins what it reads: later deletes and
+  // overwrites do not touch it. NOT_FOUND; INVALID_ARGUMENT if the range starts behind the end.
+  absl::StatusOr<std::unique_ptr<BlobReader>> Open(const BlobSelector& blob, ByteRange range);
+
+  // Size and reference, no content. NOT_FOUND.
+  absl::StatusOr<BlobInfo> Stat(const BlobSelector& blob);
+
+  // Those of `digests` that are not stored, in order, each once. INVALID_ARGUMENT above kMaxFindMissing.
+  absl::StatusOr<std::vector<Digest>> FindMissing(absl::Span<const Digest> digests);
+
+  // Points (bucket, name) at stored content, making the bucket; an empty name means the digest's hex. Replaces
+  // an older reference of that name in one step. NOT_FOUND if the content is not stored.
+  absl::StatusOr<Reference> Bind(std::string bucket, std::string name, const Digest& digest, Metadata metadata);
+
+  // NOT_FOUND.
+  absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name);
+
+  // References in byte order of names that start with `prefix` and come after `cursor`. NOT_FOUND if there is
+  // no such bucket; INVALID_ARGUMENT if `limit` is above kMaxPage (0 means kDefaultPage).
+  absl::StatusOr<ReferencePage> List(absl::string_view bucket, absl::string_view prefix, absl::string_view cursor,
+                                     uint32_t limit);
+
+  // Removes names; absent ones, or an absent bucket, are fine. Returns how many existed.
+  absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names);
+
+  // Returns false if it existed.
+  absl::StatusOr<bool> CreateBucket(absl::string_view bucket);
+
+  // Every name in it is gone when this returns. Returns false if it did not exist.
+  absl::StatusOr<bool> DeleteBucket(absl::string_view bucket);
+
+  absl::StatusOr<BucketPage> ListBuckets(absl::string_view cursor, uint32_t limit);
+
+  // Check every byte of: a range of one blob; all that a bucket names; the whole store. Damage goes to
+  // observer.finding and the call still returns OK (verifier.h); NOT_FOUND if the blob or bucket does not exist.
+  absl::Status VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer);
+  absl::Status VerifyBucket(absl::string_view bucket, const VerifyObserver& observer);
+  absl::Status VerifyAll(const VerifyObserver& observer);
+
+  EngineStatus GetStatus() const;
+
+  static constexpr uint32_t kDefaultPage = 1000;
+  static constexpr uint32_t kMaxPage = 10000;
+  static constexpr size_t kMaxFindMissing = 32768;
+  static constexpr size_t kMaxDelete = 1024;
+
+ private:
+  struct Opened {
+    Digest digest;
+    std::optional<Reference> reference;
+    std::unique_ptr<Content> content;
+    // Resolved: within the blob.
+    ByteRange range;
+  };
+
+  absl::StatusOr<Opened> OpenContent(const BlobSelector& blob, ByteRange range);
+
+  const std::unique_ptr<Engine> engine_;
+  const Options options_;
+};
+
+}  // namespace coffer

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam between the store's logic and a database. An engine keeps pieces, records, references, back-links
+// and buckets; it knows nothing of hashing or verification. Every change is one atomic, durable step:
+//
+//   1. Stage() and Staging::Add() collect the pieces of a blob, invisibly;
+//   2. Staging::Publish() makes the record appear if it is absent, and writes the reference with it;
+//   3. a crash before 2 leaves nothing that a reader could see, and the engine removes it at its next start.
+//
+// What an implementation must do is held by tests/contract/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "hashing/digest.h"
+#include "storage/layout.h"
+#include "storage/reference.h"
+
+namespace coffer {
+
+// The pieces of one blob that is not published. Used by one thread at a time; discards them when destroyed
+// before Publish has returned OK.
+class Staging {
+ public:
+  virtual ~Staging() = default;
+
+  // Adds a piece. Ids come in increasing order. RESOURCE_EXHAUSTED when the disk is at its low-water mark,
+  // UNAVAILABLE when it failed.
+  virtual absl::Status Add(const PieceId& id, absl::string_view bytes) = 0;
+
+  // Publishes the pieces as the content of reference.digest, if that has no record yet, and points the reference
+  // at it, making the bucket. Returns true if the content was there already; the pieces are dropped then. The
+  // last call to make, also after an error.
+  virtual absl::StatusOr<bool> Publish(const Reference& reference) = 0;
+};
+
+// A published blob, pinned: it stays readable until this is destroyed, whatever is deleted meanwhile. Used by
+// one thread at a time.
+class Content {
+ public:
+  virtual ~Content() = default;
+
+  virtual uint64_t size_bytes() const = 0;
+
+  // The bytes of a piece, valid until the next call. DATA_LOSS if the engine finds it missing or damaged,
+  // UNAVAILABLE if the disk cannot be read.
+  virtual absl::StatusOr<absl::string_view> Read(const PieceId& id) = 0;
+};
+
+// Totals over the whole store, kept with every change.
+struct EngineTotals {
+  uint64_t blobs = 0;
+  uint64_t content_bytes = 0;
+  uint64_t references = 0;
+  uint64_t referenced_bytes = 0;
+  uint64_t buckets = 0;
+};
+
+struct EngineStatus {
+  EngineTotals totals;
+  // 32 hex digits, made with the store.
+  std::string store_id;
+  // Name and build of the engine, for people.
+  std::string description;
+  // Bytes staged by uploads under way.
+  uint64_t staging_bytes = 0;
+  uint64_t disk_total_bytes = 0;
+  uint64_t disk_free_bytes = 0;
+  uint64_t disk_low_water_bytes = 0;
+  // Since the start.
+  uint64_t puts_new = 0;
+  uint64_t puts_deduplicated = 0;
+  uint64_t deduplicated_bytes = 0;
+};
+
+// Thread-safe; calls block until the change is durable.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // Starts an upload. RESOURCE_EXHAUSTED if the disk has no room for `declared_size_bytes` (0: not known).
+  virtual absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) = 0;
+
+  // Points a reference at stored content, making the bucket; returns the content's size. NOT_FOUND if there is
+  // no record of reference.digest. reference.size_bytes is not read.
+  virtual absl::StatusOr<uint64_t> Bind(const Reference& reference) = 0;
+
+  // Opens and pins. NOT_FOUND if there is no record.
+  virtual absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) = 0;
+
+  // The size of a stored blob, or nothing.
+  virtual absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) = 0;
+
+  // NOT_FOUND, naming the bucket if that is what is missing.
+  virtual absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) = 0;
+
+  // Up to `limit` references in byte order of names, with names > `after` that start with `prefix`. NOT_FOUND
+  // if the bucket does not exist.
+  virtual absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
+                                                      absl::string_view after, size_t limit) = 0;
+
+  // Removes names, all in one step. Returns how many existed.
+  virtual absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) = 0;
+
+  // Returns false if it existed.
+  virtual absl::StatusOr<bool> CreateBucket(const Bucket& bucket) = 0;
+
+  // Removes the bucket and all its names in one step. Returns false if it did not exist.
+  virtual absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) = 0;
+
+  // Up to `limit` buckets in byte order, with names > `after`.
+  virtual absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) = 0;
+
+  // Up to `limit` stored digests in byte order, from the first that is > `after` (none: from the start).
+  virtual absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) = 0;
+
+  virtual EngineStatus GetStatus() const = 0;
+};
+
+// The NOT_FOUND that every engine answers with.
+absl::Status BlobNotFound(const Digest& digest);
+absl::Status BucketNotFound(absl::string_view bucket);
+absl::Status NameNotFound(absl::string_view bucket, absl::string_view name);
+
+}  // namespace coffer

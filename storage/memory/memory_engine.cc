@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/memory/memory_engine.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace coffer {
+namespace {
+
+struct Pieces {
+  std::map<PieceId, std::string> by_id;
+  uint64_t size_bytes = 0;
+};
+
+class MemoryEngine;
+
+class MemoryStaging : public Staging {
+ public:
+  explicit MemoryStaging(MemoryEngine& engine) : engine_(engine) {}
+  ~MemoryStaging() override;
+
+  absl::Status Add(const PieceId& id, absl::string_view bytes) override;
+  absl::StatusOr<bool> Publish(const Reference& reference) override;
+
+ private:
+  MemoryEngine& engine_;
+  Pieces pieces_;
+  uint64_t added_bytes_ = 0;
+};
+
+class MemoryContent : public Content {
+ public:
+  explicit MemoryContent(std::shared_ptr<const Pieces> pieces) : pieces_(std::move(pieces)) {}
+
+  uint64_t size_bytes() const override { return pieces_->size_bytes; }
+
+  absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
+    const auto found = pieces_->by_id.find(id);
+    if (found == pieces_->by_id.end()) return absl::DataLossError("the piece is missing");
+    return found->second;
+  }
+
+ private:
+  const std::shared_ptr<const Pieces> pieces_;
+};
+
+class MemoryEngine : public Engine {
+ public:
+  absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t) override {
+    return std::make_unique<MemoryStaging>(*this);
+  }
+
+  void CountStaged(int64_t bytes) { staging_bytes_ += bytes; }
+
+  bool Publish(Pieces staged, const Reference& reference) {
+    std::lock_guard lock(mutex_);
+    const bool present = blobs_.contains(reference.digest);
+    if (present) {
+      ++puts_deduplicated_;
+      deduplicated_bytes_ += reference.size_bytes;
+    } else {
+      ++puts_new_;
+      staged.size_bytes = reference.size_bytes;
+      blobs_.emplace(reference.digest, std::make_shared<const Pieces>(std::move(staged)));
+    }
+    SetReference(reference);
+    return present;
+  }
+
+  absl::StatusOr<uint64_t> Bind(const Reference& reference) override {
+    std::lock_guard lock(mutex_);
+    const auto blob = blobs_.find(reference.digest);
+    if (blob == blobs_.end()) return BlobNotFound(reference.digest);
+    Reference sized = reference;
+    sized.size_bytes = blob->second->size_bytes;
+    SetReference(sized);
+    return sized.size_bytes;
+  }
+
+  absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override {
+    std::lock_guard lock(mutex_);
+    const auto blob = blobs_.find(digest);
+    if (blob == blobs_.end()) return BlobNotFound(digest);
+    return std::make_unique<MemoryContent>(blob->second);
+  }
+
+  absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override {
+    std::lock_guard lock(mutex_);
+    const auto blob = blobs_.find(digest);
+    if (blob == blobs_.end()) return std::optional<uint64_t>();
+    return std::optional<uint64_t>(blob->second->size_bytes);
+  }
+
+  absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) override {
+    std::lock_guard lock(mutex_);
+    const auto in = buckets_.find(bucket);
+    if (in == buckets_.end()) return BucketNotFound(bucket);
+    const auto found = in->second.references.find(name);
+    if (found == in->second.references.end()) return NameNotFound(bucket, name);
+    return found->second;
+  }
+
+  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
+                                              absl::string_view after, size_t limit) override {
+    std::lock_guard lock(mutex_);
+    const auto in = buckets_.find(bucket);
+    if (in == buckets_.end()) return BucketNotFound(bucket);
+    const auto& references = in->second.references;
+    std::vector<Reference> page;
+    auto next = after < prefix ? references.lower_bound(prefix) : references.upper_bound(after);
+    for (; next != references.end() && page.size() < limit && absl::StartsWith(next->first, prefix); ++next) {
+      page.push_back(next->second);
+    }
+    return page;
+  }
+
+  absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {
+    std::lock_guard lock(mutex_);
+    const auto in = buckets_.find(bucket);
+    if (in == buckets_.end()) return 0;
+    uint64_t deleted = 0;
+    for (const std::string& name : names) deleted += in->second.references.erase(name);
+    return deleted;
+  }
+
+  absl::StatusOr<bool> CreateBucket(const Bucket& bucket) override {
+    std::lock_guard lock(mutex_);
+    return buckets_.try_emplace(bucket.name, InBucket{bucket.created, {}}).second;
+  }
+
+  absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) override {
+    std::lock_guard lock(mutex_);
+    const auto in = buckets_.find(bucket);
+    if (in == buckets_.end()) return false;
+    buckets_.erase(in);
+    return true;
+  }
+
+  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
+    std::lock_guard lock(mutex_);
+    std::vector<Bucket> page;
+    for (auto next = buckets_.upper_bound(after); next != buckets_.end() && page.size() < limit; ++next) {
+      page.push_back({next->first, next->second.created});
+    }
+    return page;
+  }
+
+  absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
+    std::lock_guard lock(mutex_);
+    std::vector<Digest> page;
+    auto next = after.has_value() ? blobs_.upper_bound(*after) : blobs_.begin();
+    for (; next != blobs_.end() && page.size() < limit; ++next) page.push_back(next->first);
+    return page;
+  }
+
+  EngineStatus GetStatus() const override {
+    std::lock_guard lock(mutex_);
+    EngineStatus status;
+    status.store_id = std::string(32, '0');
+    status.description = "memory";
+    status.staging_bytes = staging_bytes_;
+    status.puts_new = puts_new_;
+    status.puts_deduplicated = puts_deduplicated_;
+    status.deduplicated_bytes = deduplicated_bytes_;
+    status.totals.blobs = blobs_.size();
+    for (const auto& [digest, blob] : blobs_) status.totals.content_bytes += blob->size_bytes;
+    status.totals.buckets = buckets_.size();
+    for (const auto& [name, bucket] : buckets_) {
+      status.totals.references += bucket.references.size();
+      for (const auto& [_, reference] : bucket.references) status.totals.referenced_bytes += reference.size_bytes;
+    }
+    return status;
+  }
+
+ private:
+  struct InBucket {
+    absl::Time created;
+    std::map<std::string, Reference, std::less<>> references;
+  };
+
+  // Under mutex_.
+  void SetReference(const Reference& reference) {
+    auto& in = buckets_.try_emplace(reference.bucket, InBucket{reference.created, {}}).first->second;
+    in.references[reference.name] = reference;
+  }
+
+  std::atomic<int64_t> staging_bytes_ = 0;
+  // Guards all that follows.
+  mutable std::mutex mutex_;
+  std::map<Digest, std::shared_ptr<const Pieces>> blobs_;
+  std::map<std::string, InBucket, std::less<>> buckets_;
+  uint64_t puts_new_ = 0;
+  uint64_t puts_deduplicated_ = 0;
+  uint64_t deduplicated_bytes_ = 0;
+};
+
+MemoryStaging::~MemoryStaging() { engine_.CountStaged(-static_cast<int64_t>(added_bytes_)); }
+
+absl::Status MemoryStaging::Add(const PieceId& id, absl::string_view bytes) {
+  pieces_.by_id.emplace_hint(pieces_.by_id.end(), id, bytes);
+  added_bytes_ += bytes.size();
+  engine_.CountStaged(static_cast<int64_t>(bytes.size()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> MemoryStaging::Publish(const Reference& reference) {
+  return engine_.Publish(std::move(pieces_), reference);
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> NewMemoryEngine() { return std::make_unique<MemoryEngine>(); }
+
+}  // namespace coffer

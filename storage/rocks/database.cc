@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/rocks/database.h"
+
+#include <fcntl.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace coffer::rocks {
+namespace {
+
+// Blocks, indexes and filters of all column families together: the bulk of the server's memory.
+constexpr size_t kCacheBytes = size_t{128} << 20;
+// Memtables of all column families together.
+constexpr size_t kMemtableBytes = size_t{128} << 20;
+// Table readers kept open. Far below the usual limit of 1,024 descriptors, which connections need as well.
+constexpr int kOpenFiles = 512;
+
+std::string ErrnoText() { return std::strerror(errno); }
+
+rocksdb::BlockBasedTableOptions TableOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  // Debian's RocksDB computes CRC32C in software; XXH3 is an order of magnitude faster.
+  table.checksum = rocksdb::kXXH3;
+  table.format_version = 5;
+  return table;
+}
+
+rocksdb::ColumnFamilyOptions PointOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::ColumnFamilyOptions options;
+  rocksdb::BlockBasedTableOptions table = TableOptions(cache);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.compression = rocksdb::kNoCompression;
+  options.level_compaction_dynamic_level_bytes = true;
+  return options;
+}
+
+// Rows of 64 KiB that are read one by one and come mostly as ready-made files.
+rocksdb::ColumnFamilyOptions ContentOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::ColumnFamilyOptions options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(cache)));
+  options.compression = rocksdb::kNoCompression;
+  options.level_compaction_dynamic_level_bytes = true;
+  options.target_file_size_base = uint64_t{256} << 20;
+  return options;
+}
+
+}  // namespace
+
+absl::Status ToStatus(const rocksdb::Status& status, absl::string_view what) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string message = absl::StrCat(what, ": ", status.ToString());
+  if (status.IsNoSpace()) return absl::ResourceExhaustedError(message);
+  if (status.IsCorruption()) return absl::DataLossError(message);
+  return absl::UnavailableError(message);
+}
+
+absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& data_dir) {
+  std::error_code error;
+  std::filesystem::create_directories(data_dir, error);
+  if (error) {
+    return absl::UnavailableError(absl::StrCat("data directory ", data_dir, " cannot be made: ", error.message()));
+  }
+  const std::string path = absl::StrCat(data_dir, "/cofferd.lock");
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return absl::UnavailableError(absl::StrCat("data directory ", data_dir, " cannot be written: ", ErrnoText()));
+  }
+  DirectoryLock lock(fd);
+  char holder[32] = {};
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const ssize_t got = pread(fd, holder, sizeof(holder) - 1, 0);
+    const absl::string_view pid = absl::StripSuffix(absl::string_view(holder, got > 0 ? got : 0), "\n");
+    return absl::FailedPreconditionError(
+        absl::StrCat("data directory ", data_dir, " is in use by process ", pid.empty() ? "(unknown)" : pid,
+                     ": stop it, or choose another directory"));
+  }
+  const std::string pid = absl::StrCat(getpid(), "\n");
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return absl::UnavailableError(absl::StrCat("lock file ", path, " cannot be written: ", ErrnoText()));
+  }
+  return lock;
+}
+
+DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+DirectoryLock::~DirectoryLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& data_dir) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(kCacheBytes);
+  rocksdb::DBOptions options;
+  options.create_if_missing = true;
+  options.create_missing_column_families = true;
+  options.max_open_files = kOpenFiles;
+  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(kMemtableBytes);
+  options.max_background_jobs = 2;
+  options.bytes_per_sync = 1 << 20;
+  // A full or failed log must be noticed, and an acknowledged write must never be dropped in silence.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  options.paranoid_checks = true;
+  options.keep_log_file_num = 4;
+  options.max_log_file_size = 4 << 20;
+
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName, PointOptions(cache));
+  for (const char* name : {"buckets", "references", "records", "links"}) {
+    families.emplace_back(name, PointOptions(cache));
+  }
+  families.emplace_back("content", ContentOptions(cache));
+
+  std::unique_ptr<Database> database(new Database);
+  database->memtables_ = options.write_buffer_manager;
+  rocksdb::DB* db = nullptr;
+  const std::string path = absl::StrCat(data_dir, "/db");
+  const rocksdb::Status status = rocksdb::DB::Open(options, path, families, &database->families_, &db);
+  if (!status.ok()) return ToStatus(status, absl::StrCat("database ", path, " cannot be opened"));
+  database->db_.reset(db);
+  database->content_options_ = rocksdb::Options(options, families.back().options);
+  return database;
+}
+
+Database::~Database() {
+  if (db_ == nullptr) return;
+  for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family);
+  db_->Close();
+}
+
+}  // namespace coffer::rocks

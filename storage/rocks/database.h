@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The database on disk: its directory and lock, its column families and their options (FORMAT.md 7).
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_buffer_manager.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coffer::rocks {
+
+// Maps a failure to the codes that users see: full disk RESOURCE_EXHAUSTED, failed check DATA_LOSS, anything
+// else that the disk did UNAVAILABLE. `what` names what was being done.
+absl::Status ToStatus(const rocksdb::Status& status, absl::string_view what);
+
+inline rocksdb::Slice ToSlice(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
+inline absl::string_view ToView(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
+
+// Holds a file lock on the data directory for its lifetime.
+class DirectoryLock {
+ public:
+  // Makes the directory if needed. FAILED_PRECONDITION naming the process that holds it; UNAVAILABLE if it cannot
+  // be made or written.
+  static absl::StatusOr<DirectoryLock> Take(const std::string& data_dir);
+
+  DirectoryLock(DirectoryLock&& other) noexcept;
+  DirectoryLock& operator=(DirectoryLock&&) = delete;
+  ~DirectoryLock();
+
+ private:
+  explicit DirectoryLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+// Thread-safe as RocksDB is. Closing waits for its background work.
+class Database {
+ public:
+  // Opens or makes the database under `data_dir`, which the caller has locked. DATA_LOSS if it is damaged,
+  // UNAVAILABLE if the disk fails.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& data_dir);
+  ~Database();
+
+  rocksdb::DB& db() { return *db_; }
+  rocksdb::ColumnFamilyHandle* meta() const { return families_[0]; }
+  rocksdb::ColumnFamilyHandle* buckets() const { return families_[1]; }
+  rocksdb::ColumnFamilyHandle* references() const { return families_[2]; }
+  rocksdb::ColumnFamilyHandle* records() const { return families_[3]; }
+  rocksdb::ColumnFamilyHandle* links() const { return families_[4]; }
+  rocksdb::ColumnFamilyHandle* content() const { return families_[5]; }
+
+  // What the memtables hold: it will be written to table files.
+  uint64_t unflushed_bytes() const { return memtables_->memory_usage(); }
+
+  // What an SST file for content() must be written with.
+  const rocksdb::Options& content_options() const { return content_options_; }
+
+ private:
+  Database() = default;
+
+  std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+  rocksdb::Options content_options_;
+};
+
+}  // namespace coffer::rocks

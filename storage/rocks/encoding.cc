@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/rocks/encoding.h"
+
+#include "absl/strings/str_cat.h"
+#include "hashing/bytes.h"
+#include "hashing/hasher.h"
+#include "storage/names.h"
+
+namespace coffer::rocks {
+namespace {
+
+constexpr uint8_t kRowVersion = 1;
+constexpr size_t kCheckBytes = 8;
+
+enum class Kind : char { kRecord = 'r', kReference = 'n', kBucket = 'b', kTotals = 't', kNumber = 'i' };
+
+// The first bytes of a BLAKE3 over kind, key and body. The key's length goes in first, so that no other split
+// of the same bytes gives the same check.
+std::string Check(Kind kind, absl::string_view key, absl::string_view body) {
+  std::string head(1, static_cast<char>(kind));
+  AppendBigEndian64(head, key.size());
+  Hasher hasher;
+  hasher.Update(BytesOf(head));
+  hasher.Update(BytesOf(key));
+  hasher.Update(BytesOf(body));
+  return std::string(hasher.Finalize().view().substr(0, kCheckBytes));
+}
+
+class Writer {
+ public:
+  Writer() : out_(1, static_cast<char>(kRowVersion)) {}
+
+  void Number64(uint64_t value) { Number(value, 8); }
+  void Number16(uint64_t value) { Number(value, 2); }
+  void Bytes(absl::string_view bytes) { out_.append(bytes.data(), bytes.size()); }
+  // At most 65,535 bytes; every limit of names.h is far below.
+  void Sized(absl::string_view bytes) {
+    Number16(bytes.size());
+    Bytes(bytes);
+  }
+  std::string Seal(Kind kind, absl::string_view key) && {
+    out_ += Check(kind, key, out_);
+    return std::move(out_);
+  }
+
+ private:
+  void Number(uint64_t value, int width_bytes) {
+    for (int i = 0; i < width_bytes; ++i) out_.push_back(static_cast<char>(value >> (8 * i)));
+  }
+
+  std::string out_;
+};
+
+// Reads what Writer wrote. After the first thing that does not fit, ok() is false and every value is empty.
+class Reader {
+ public:
+  explicit Reader(absl::string_view value) : all_(value), rest_(value) {
+    if (Bytes(1) != absl::string_view(reinterpret_cast<const char*>(&kRowVersion), 1)) ok_ = false;
+  }
+
+  uint64_t Number64() { return Number(8); }
+  uint64_t Number16() { return Number(2); }
+  absl::string_view Bytes(size_t count) {
+    if (!ok_ || rest_.size() < count) {
+      ok_ = false;
+      return {};
+    }
+    const absl::string_view bytes = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return bytes;
+  }
+  absl::string_view Sized() { return Bytes(Number16()); }
+  bool ok() const { return ok_; }
+  absl::string_view rest() const { return rest_; }
+
+  // Compares the check that comes next with what was read so far.
+  bool CheckFits(Kind kind, absl::string_view key) {
+    const absl::string_view body = all_.substr(0, all_.size() - rest_.size());
+    const absl::string_view found = Bytes(kCheckBytes);
+    return ok_ && found == Check(kind, key, body);
+  }
+
+ private:
+  uint64_t Number(size_t width_bytes) {
+    uint64_t value = 0;
+    const absl::string_view bytes = Bytes(width_bytes);
+    for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+    return value;
+  }
+
+  const absl::string_view all_;
+  absl::string_view rest_;
+  bool ok_ = true;
+};
+
+absl::Status DamagedRow(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(what, " is damaged: its stored row does not match its check"));
+}
+
+}  // namespace
+
+void AppendBigEndian64(std::string& out, uint64_t value) {
+  for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+}
+
+std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view page, absl::string_view row) {
+  Writer writer;
+  writer.Number64(record.size_bytes);
+  writer.Number64(record.content_id);
+  writer.Number64(record.first_bucket);
+  writer.Sized(record.first_name);
+  std::string value = std::move(writer).Seal(Kind::kRecord, digest.view());
+  absl::StrAppend(&value, page, row);
+  return value;
+}
+
+absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view value) {
+  Reader reader(value);
+  RecordRow decoded;
+  decoded.record.size_bytes = reader.Number64();
+  decoded.record.content_id = reader.Number64();
+  decoded.record.first_bucket = reader.Number64();
+  decoded.record.first_name = std::string(reader.Sized());
+  if (!reader.CheckFits(Kind::kRecord, digest.view())) {
+    return DamagedRow(absl::StrCat("the record of blob ", digest.ToHex()));
+  }
+  decoded.inline_pieces = reader.rest();
+  return decoded;
+}
+
+std::string ReferenceKey(BucketId bucket, absl::string_view name) {
+  std::string key;
+  key.reserve(8 + name.size());
+  AppendBigEndian64(key, bucket);
+  absl::StrAppend(&key, name);
+  return key;
+}
+
+std::string EncodeReference(absl::string_view key, const Reference& reference) {
+  Writer writer;
+  writer.Bytes(reference.digest.view());
+  writer.Number64(reference.size_bytes);
+  writer.Number64(static_cast<uint64_t>(absl::ToUnixMicros(reference.created)));
+  writer.Number16(reference.metadata.size());
+  for (const auto& [name, value] : reference.metadata) {
+    writer.Sized(name);
+    writer.Sized(value);
+  }
+  return std::move(writer).Seal(Kind::kReference, key);
+}
+
+absl::StatusOr<Reference> DecodeReference(absl::string_view key, absl::string_view bucket, absl::string_view value) {
+  Reader reader(value);
+  Reference reference;
+  reference.bucket = std::string(bucket);
+  reference.name = key.size() > 8 ? std::string(key.substr(8)) : "";
+  const absl::StatusOr<Digest> digest = Digest::FromBytes(reader.Bytes(Digest::kSizeBytes));
+  reference.size_bytes = reader.Number64();
+  reference.created = absl::FromUnixMicros(static_cast<int64_t>(reader.Number64()));
+  for (uint64_t pairs = reader.Number16(); pairs > 0 && reader.ok(); --pairs) {
+    std::string name(reader.Sized());
+    reference.metadata.emplace(std::move(name), reader.Sized());
+  }
+  if (!digest.ok() || !reader.CheckFits(Kind::kReference, key) || !reader.rest().empty()) {
+    return DamagedRow(absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(bucket)));
+  }
+  reference.digest = *digest;
+  return reference;
+}
+
+std::string LinkKey(const Digest& digest, BucketId bucket, absl::string_view name) {
+  std::string key(digest.view());
+  AppendBigEndian64(key, bucket);
+  absl::StrAppend(&key, name);
+  return key;
+}
+
+std::string EncodeBucket(absl::string_view name, const BucketRow& row) {
+  Writer writer;
+  writer.Number64(row.id);
+  writer.Number64(static_cast<uint64_t>(absl::ToUnixMicros(row.created)));
+  return std::move(writer).Seal(Kind::kBucket, name);
+}
+
+absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view value) {
+  Reader reader(value);
+  BucketRow row;
+  row.id = reader.Number64();
+  row.created = absl::FromUnixMicros(static_cast<int64_t>(reader.Number64()));
+  if (!reader.CheckFits(Kind::kBucket, name) || !reader.rest().empty()) {
+    return DamagedRow(absl::StrCat("bucket ", Quoted(name)));
+  }
+  return row;
+}
+
+std::string PieceKey(ContentId content, const PieceId& id) {
+  std::string key;
+  key.reserve(14);
+  AppendBigEndian64(key, content);
+  for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id.segment >> shift));
+  key.push_back(static_cast<char>(id.level));
+  key.push_back(static_cast<char>(id.row));
+  return key;
+}
+
+std::string EncodeTotals(absl::string_view key, const EngineTotals& totals) {
+  Writer writer;
+  for (uint64_t number : {totals.blobs, totals.content_bytes, totals.references, totals.referenced_bytes,
+                          totals.buckets}) {
+    writer.Number64(number);
+  }
+  return std::move(writer).Seal(Kind::kTotals, key);
+}
+
+absl::StatusOr<EngineTotals> DecodeTotals(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  EngineTotals totals;
+  for (uint64_t* number : {&totals.blobs, &totals.content_bytes, &totals.references, &totals.referenced_bytes,
+                           &totals.buckets}) {
+    *number = reader.Number64();
+  }
+  if (!reader.CheckFits(Kind::kTotals, key) || !reader.rest().empty()) return DamagedRow("the row of totals");
+  return totals;
+}
+
+std::string EncodeNumber(absl::string_view key, uint64_t number) {
+  Writer writer;
+  writer.Number64(number);
+  return std::move(writer).Seal(Kind::kNumber, key);
+}
+
+absl::StatusOr<uint64_t> DecodeNumber(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  const uint64_t number = reader.Number64();
+  if (!reader.CheckFits(Kind::kNumber, key) || !reader.rest().empty()) {
+    return DamagedRow(absl::StrCat("the number ", Quoted(key)));
+  }
+  return number;
+}
+
+}  // namespace coffer::rocks

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/rocks/reference_rows.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace coffer::rocks {
+namespace {
+
+// Values of the links family. A record's first back-link is in the record; when that one goes, it is marked as
+// gone rather than the record rewritten with its inline content.
+constexpr absl::string_view kLinked = "+";
+constexpr absl::string_view kFirstLinkGone = "-";
+
+bool IsFirstLink(const Record& record, BucketId bucket, absl::string_view name) {
+  return record.first_bucket == bucket && record.first_name == name;
+}
+
+void AddLink(Database& database, Batch& batch, const Digest& digest, const Record& record, BucketId bucket,
+             absl::string_view name) {
+  const std::string key = LinkKey(digest, bucket, name);
+  if (IsFirstLink(record, bucket, name)) {
+    batch.Delete(database.links(), key);
+  } else {
+    batch.Put(database.links(), key, kLinked);
+  }
+}
+
+absl::Status RemoveLink(Database& database, Batch& batch, const Digest& digest, BucketId bucket,
+                        absl::string_view name) {
+  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), digest.view());
+  if (!value.ok()) return value.status();
+  const std::string key = LinkKey(digest, bucket, name);
+  if (value->has_value()) {
+    const absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
+    if (row.ok() && IsFirstLink(row->record, bucket, name)) {
+      batch.Put(database.links(), key, kFirstLinkGone);
+      return absl::OkStatus();
+    }
+  }
+  batch.Delete(database.links(), key);
+  return absl::OkStatus();
+}
+
+// Writes the reference's row, and takes back what its predecessor held.
+absl::Status Overwrite(Database& database, Batch& batch, const Reference& reference, BucketId bucket) {
+  const std::string key = ReferenceKey(bucket, reference.name);
+  absl::StatusOr<std::optional<std::string>> before = batch.Get(database.references(), key);
+  if (!before.ok()) return before.status();
+  if (!before->has_value()) {
+    ++batch.totals.references;
+  } else if (absl::StatusOr<Reference> old = DecodeReference(key, reference.bucket, **before); old.ok()) {
+    batch.totals.referenced_bytes -= old->size_bytes;
+    if (!(old->digest == reference.digest)) {
+      absl::Status status = RemoveLink(database, batch, old->digest, bucket, reference.name);
+      if (!status.ok()) return status;
+    }
+  }
+  batch.totals.referenced_bytes += reference.size_bytes;
+  batch.Put(database.references(), key, EncodeReference(key, reference));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string NumberedKey(absl::string_view prefix, uint64_t number) {
+  std::string key(prefix);
+  AppendBigEndian64(key, number);
+  return key;
+}
+
+absl::StatusOr<uint64_t> TakeNumber(Database& database, Batch& batch, absl::string_view key, uint64_t count) {
+  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.meta(), key);
+  if (!value.ok()) return value.status();
+  uint64_t next = 1;
+  if (value->has_value()) {
+    absl::StatusOr<uint64_t> stored = DecodeNumber(key, **value);
+    if (!stored.ok()) return stored;
+    next = *stored;
+  }
+  batch.Put(database.meta(), key, EncodeNumber(key, next + count));
+  return next;
+}
+
+absl::StatusOr<std::optional<BucketRow>> FindBucket(Database& database, Batch& batch, absl::string_view bucket) {
+  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.buckets(), bucket);
+  if (!value.ok()) return value.status();
+  if (!value->has_value()) return std::optional<BucketRow>();
+  absl::StatusOr<BucketRow> row = DecodeBucket(bucket, **value);
+  if (!row.ok()) return row.status();
+  return std::optional<BucketRow>(*row);
+}
+
+absl::StatusOr<BucketRow> EnsureBucket(Database& database, Batch& batch, const Bucket& bucket) {
+  absl::StatusOr<std::optional<BucketRow>> found = FindBucket(database, batch, bucket.name);
+  if (!found.ok()) return found.status();
+  if (found->has_value()) return **found;
+  absl::StatusOr<uint64_t> id = TakeNumber(database, batch, kNextBucketKey, 1);
+  if (!id.ok()) return id.status();
+  const BucketRow row{*id, bucket.created};
+  batch.Put(database.buckets(), bucket.name, EncodeBucket(bucket.name, row));
+  ++batch.totals.buckets;
+  return row;
+}
+
+absl::Status SetReference(Database& database, Batch& batch, const Reference& reference, const Record& record) {
+  absl::StatusOr<BucketRow> bucket = EnsureBucket(database, batch, {reference.bucket, reference.created});
+  if (!bucket.ok()) return bucket.status();
+  AddLink(database, batch, reference.digest, record, bucket->id, reference.name);
+  return Overwrite(database, batch, reference, bucket->id);
+}
+
+absl::Status PutRecord(Database& database, Batch& batch, const Reference& reference, ContentId content,
+                       absl::string_view page, absl::string_view row, bool heals) {
+  Record record{reference.size_bytes, content, 0, ""};
+  const auto put = [&] {
+    batch.Put(database.records(), reference.digest.view(), EncodeRecord(reference.digest, record, page, row));
+  };
+  if (heals) {
+    put();
+    return SetReference(database, batch, reference, record);
+  }
+  absl::StatusOr<BucketRow> bucket = EnsureBucket(database, batch, {reference.bucket, reference.created});
+  if (!bucket.ok()) return bucket.status();
+  record.first_bucket = bucket->id;
+  record.first_name = reference.name;
+  put();
+  ++batch.totals.blobs;
+  batch.totals.content_bytes += reference.size_bytes;
+  return Overwrite(database, batch, reference, bucket->id);
+}
+
+absl::StatusOr<bool> RemoveReference(Database& database, Batch& batch, BucketId bucket, absl::string_view name) {
+  const std::string key = ReferenceKey(bucket, name);
+  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.references(), key);
+  if (!value.ok()) return value.status();
+  if (!value->has_value()) return false;
+  // A damaged row can be removed, too; the back-link that it hides keeps its content alive, which loses nothing.
+  if (absl::StatusOr<Reference> reference = DecodeReference(key, "", **value); reference.ok()) {
+    batch.totals.referenced_bytes -= reference->size_bytes;
+    if (absl::Status status = RemoveLink(database, batch, reference->digest, bucket, name); !status.ok()) {
+      return status;
+    }
+  }
+  --batch.totals.references;
+  batch.Delete(database.references(), key);
+  return true;
+}
+
+}  // namespace coffer::rocks

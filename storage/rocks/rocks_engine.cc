@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Engine over RocksDB. Every change is an operation of the committer; reads go past it.
+#include "storage/rocks/rocks_engine.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "storage/names.h"
+#include "storage/rocks/committer.h"
+#include "storage/rocks/database.h"
+#include "storage/rocks/disk_space.h"
+#include "storage/rocks/encoding.h"
+#include "storage/rocks/reference_rows.h"
+#include "storage/rocks/rocks_content.h"
+#include "storage/rocks/rocks_staging.h"
+#include "storage/rocks/rows.h"
+#include "storage/rocks/start_up.h"
+
+namespace coffer {
+namespace rocks {
+namespace {
+
+// References that one operation sweeps: a slice that does not keep the others waiting.
+constexpr size_t kSweepSlice = 512;
+
+class RocksEngine : public Engine {
+ public:
+  RocksEngine(DirectoryLock lock, std::unique_ptr<Database> database, StartState state, const std::string& data_dir)
+      : lock_(std::move(lock)),
+        database_(std::move(database)),
+        store_id_(std::move(state.store_id)),
+        disk_space_(data_dir, [this] { return database_->unflushed_bytes(); }),
+        committer_(*database_, state.totals),
+        staging_{.database = *database_,
+                 .committer = committer_,
+                 .disk_space = disk_space_,
+                 .publishing = publishing_,
+                 .staging_dir = StagingDir(data_dir)} {}
+
+  // The rest of the start: what a crash left half done.
+  absl::Status FinishLeftovers() {
+    absl::StatusOr<std::vector<uint64_t>> intents = NumbersUnder(*database_, kIntentPrefix);
+    if (!intents.ok()) return intents.status();
+    for (ContentId content : *intents) {
+      if (absl::Status status = DropContent(*database_, committer_, content); !status.ok()) return status;
+    }
+    absl::StatusOr<std::vector<uint64_t>> buckets = NumbersUnder(*database_, kSweepPrefix);
+    if (!buckets.ok()) return buckets.status();
+    for (BucketId bucket : *buckets) {
+      if (absl::Status status = Sweep(bucket); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) override {
+    if (absl::Status status = disk_space_.Check(declared_size_bytes); !status.ok()) return status;
+    return std::make_unique<RocksStaging>(staging_);
+  }
+
+  absl::StatusOr<uint64_t> Bind(const Reference& reference) override {
+    if (absl::Status status = disk_space_.Check(0); !status.ok()) return status;
+    Reference sized = reference;
+    absl::Status status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+      absl::StatusOr<std::optional<std::string>> value = batch.Get(database_->records(), reference.digest.view());
+      if (!value.ok()) return value.status();
+      if (!value->has_value()) return BlobNotFound(reference.digest);
+      absl::StatusOr<RecordRow> row = DecodeRecord(reference.digest, **value);
+      if (!row.ok()) return row.status();
+      sized.size_bytes = row->record.size_bytes;
+      return SetReference(*database_, batch, sized, row->record);
+    });
+    if (!status.ok()) return status;
+    return sized.size_bytes;
+  }
+
+  absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override {
+    return OpenContent(*database_, digest);
+  }
+
+  absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override {
+    absl::StatusOr<std::optional<std::string>> value = Read(database_->records(), digest.view());
+    if (!value.ok()) return value.status();
+    if (!value->has_value()) return std::optional<uint64_t>();
+    absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
+    if (!row.ok()) return row.status();
+    return std::optional<uint64_t>(row->record.size_bytes);
+  }
+
+  absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) override {
+    absl::StatusOr<BucketRow> in = BucketNamed(bucket);
+    if (!in.ok()) return in.status();
+    const std::string key = ReferenceKey(in->id, name);
+    absl::StatusOr<std::optional<std::string>> value = Read(database_->references(), key);
+    if (!value.ok()) return value.status();
+    if (!value->has_value()) return NameNotFound(bucket, name);
+    return DecodeReference(key, bucket, **value);
+  }
+
+  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
+                                              absl::string_view after, size_t limit) override {
+    absl::StatusOr<BucketRow> in = BucketNamed(bucket);
+    if (!in.ok()) return in.status();
+    const std::string key_prefix = ReferenceKey(in->id, prefix);
+    // The first key behind "after" is after itself plus a zero byte.
+    const std::string from =
+        after < prefix ? key_prefix : ReferenceKey(in->id, absl::StrCat(after, absl::string_view("\0", 1)));
+    std::vector<Reference> page;
+    absl::Status status = Scan(database_->references(), from, [&](absl::string_view key, absl::string_view value) {
+      if (page.size() == limit || !absl::StartsWith(key, key_prefix)) return absl::CancelledError();
+      absl::StatusOr<Reference> reference = DecodeReference(key, bucket, value);
+      if (reference.ok()) page.push_back(*std::move(reference));
+      return reference.status();
+    });
+    if (!status.ok()) return status;
+    return page;
+  }
+
+  absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {
+    uint64_t deleted = 0;
+    absl::Status status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+      absl::StatusOr<std::optional<BucketRow>> in = FindBucket(*database_, batch, bucket);
+      if (!in.ok() || !in->has_value()) return in.status();
+      for (const std::string& name : names) {
+        absl::StatusOr<bool> existed = RemoveReference(*database_, batch, (*in)->id, name);
+        if (!existed.ok()) return existed.status();
+        deleted += *existed ? 1 : 0;
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return deleted;
+  }
+
+  absl::StatusOr<bool> CreateBucket(const Bucket& bucket) override {
+    bool created = false;
+    absl::Status status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+      const uint64_t before = batch.totals.buckets;
+      absl::StatusOr<BucketRow> row = EnsureBucket(*database_, batch, bucket);
+      created = batch.totals.buckets > before;
+      return row.status();
+    });
+    if (!status.ok()) return status;
+    return created;
+  }
+
+  absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) override {
+    std::optional<BucketId> deleted;
+    absl::Status status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+      absl::StatusOr<std::optional<BucketRow>> row = FindBucket(*database_, batch, bucket);
+      if (!row.ok() || !row->has_value()) return row.status();
+      deleted = (*row)->id;
+      batch.Delete(database_->buckets(), bucket);
+      batch.Put(database_->meta(), NumberedKey(kSweepPrefix, *deleted), "");
+      --batch.totals.buckets;
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    if (!deleted.has_value()) return false;
+    // The names are gone already; what remains is done by the next start if it fails here.
+    Sweep(*deleted).IgnoreError();
+    return true;
+  }
+
+  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
+    std::vector<Bucket> page;
+    const std::string from = after.empty() ? "" : absl::StrCat(after, absl::string_view("\0", 1));
+    absl::Status status = Scan(database_->buckets(), from, [&](absl::string_view key, absl::string_view value) {
+      if (page.size() == limit) return absl::CancelledError();
+      absl::StatusOr<BucketRow> row = DecodeBucket(key, value);
+      if (row.ok()) page.push_back({std::string(key), row->created});
+      return row.status();
+    });
+    if (!status.ok()) return status;
+    return page;
+  }
+
+  absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
+    std::vector<Digest> page;
+    const std::string from = after.has_value() ? absl::StrCat(after->view(), absl::string_view("\0", 1)) : "";
+    absl::Status status = Scan(database_->records(), from, [&](absl::string_view key, absl::string_view) {
+      if (page.size() == limit) return absl::CancelledError();
+      absl::StatusOr<Digest> digest = Digest::FromBytes(key);
+      if (!digest.ok()) return absl::DataLossError("a record stands under a key that is not a digest");
+      page.push_back(*digest);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return page;
+  }
+
+  EngineStatus GetStatus() const override {
+    EngineStatus status;
+    status.totals = committer_.totals();
+    status.store_id = store_id_;
+    status.description = DescribeRocksDb();
+    status.staging_bytes = staging_.staging_bytes;
+    status.puts_new = staging_.puts_new;
+    status.puts_deduplicated = staging_.puts_deduplicated;
+    status.deduplicated_bytes = staging_.deduplicated_bytes;
+    if (const absl::StatusOr<DiskSpace::Room> room = disk_space_.Measure(); room.ok()) {
+      status.disk_total_bytes = room->total_bytes;
+      status.disk_free_bytes = room->free_bytes;
+      status.disk_low_water_bytes = room->low_water_bytes;
+    }
+    return status;
+  }
+
+ private:
+  absl::StatusOr<std::optional<std::string>> Read(rocksdb::ColumnFamilyHandle* family, absl::string_view key) {
+    return ReadRow(*database_, family, key);
+  }
+
+  absl::StatusOr<BucketRow> BucketNamed(absl::string_view bucket) {
+    absl::StatusOr<std::optional<std::string>> value = Read(database_->buckets(), bucket);
+    if (!value.ok()) return value.status();
+    if (!value->has_value()) return BucketNotFound(bucket);
+    return DecodeBucket(bucket, **value);
+  }
+
+  // Calls `row` for each key from `from` on until it returns CANCELLED (which ends the scan well) or an error.
+  absl::Status Scan(rocksdb::ColumnFamilyHandle* family, absl::string_view from,
+                    absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> row) {
+    return ScanRows(*database_, family, from, row);
+  }
+
+  // Removes what is left of a deleted bucket, slice by slice, and then the note to do so.
+  absl::Status Sweep(BucketId bucket) {
+    const std::string prefix = NumberedKey("", bucket);
+    while (true) {
+      std::vector<std::string> names;
+      absl::Status status = Scan(database_->references(), prefix, [&](absl::string_view key, absl::string_view) {
+        if (names.size() == kSweepSlice || !absl::StartsWith(key, prefix)) return absl::CancelledError();
+        names.emplace_back(key.substr(prefix.size()));
+        return absl::OkStatus();
+      });
+      if (!status.ok()) return status;
+      status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+        for (const std::string& name : names) {
+          absl::Status removed = RemoveReference(*database_, batch, bucket, name).status();
+          if (!removed.ok()) return removed;
+        }
+        if (names.empty()) batch.Delete(database_->meta(), NumberedKey(kSweepPrefix, bucket));
+        return absl::OkStatus();
+      });
+      if (!status.ok() || names.empty()) return status;
+    }
+  }
+
+  // Destroyed last to first: the lock is freed when everything else is closed.
+  const DirectoryLock lock_;
+  const std::unique_ptr<Database> database_;
+  const std::string store_id_;
+  const DiskSpace disk_space_;
+  Committer committer_;
+  PublishingDigests publishing_;
+  StagingContext staging_;
+};
+
+}  // namespace
+}  // namespace rocks
+
+absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& options) {
+  absl::StatusOr<rocks::DirectoryLock> lock = rocks::DirectoryLock::Take(options.data_dir);
+  if (!lock.ok()) return lock.status();
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(options.data_dir);
+  if (!database.ok()) return database.status();
+  absl::StatusOr<rocks::StartState> state = rocks::ReadStartState(**database, options.data_dir);
+  if (!state.ok()) return state.status();
+  auto engine = std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state),
+                                                     options.data_dir);
+  if (absl::Status status = engine->FinishLeftovers(); !status.ok()) return status;
+  return engine;
+}
+
+}  // namespace coffer

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "storage/engine.h"
+
+namespace coffer {
+
+struct RocksOptions {
+  // Made if it does not exist. One process at a time holds it.
+  std::string data_dir;
+};
+
+// Opens the embedded RocksDB engine, after the start-up sequence of FORMAT.md 8. FAILED_PRECONDITION if another
+// process holds the directory (naming it) or if the format is newer than this program; DATA_LOSS if what was
+// acknowledged cannot be read; UNAVAILABLE if the directory cannot be made or written.
+absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& options);
+
+}  // namespace coffer

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An upload on its way into RocksDB.
+//
+//   1. Pieces are gathered in memory, up to kGatherBytes and as far as the budget of all uploads allows. A blob
+//      that ends there goes into the publishing batch as a whole.
+//   2. A larger one takes a content id, writes a synced intent row, and from then on streams into sorted files
+//      of its own under staging/, which meet neither log nor memtable.
+//   3. Publish ingests those files and writes the record with the reference, in the batch that deletes the intent.
+//   4. A crash leaves files under staging/, or ingested content whose intent still stands: both go at start.
+#pragma once
+
+#include <rocksdb/sst_file_writer.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "storage/engine.h"
+#include "storage/rocks/committer.h"
+#include "storage/rocks/database.h"
+#include "storage/rocks/disk_space.h"
+#include "storage/rocks/encoding.h"
+
+namespace coffer::rocks {
+
+class PublishingDigests;
+
+// What all uploads of an engine share. Thread-safe.
+struct StagingContext {
+  Database& database;
+  Committer& committer;
+  const DiskSpace& disk_space;
+  PublishingDigests& publishing;
+  std::string staging_dir;
+  // Gathered in memory now, by all uploads.
+  std::atomic<uint64_t> gathered_bytes = 0;
+  // Staged now, in memory or on disk.
+  std::atomic<uint64_t> staging_bytes = 0;
+  std::atomic<uint64_t> puts_new = 0;
+  std::atomic<uint64_t> puts_deduplicated = 0;
+  std::atomic<uint64_t> deduplicated_bytes = 0;
+};
+
+class RocksStaging : public Staging {
+ public:
+  explicit RocksStaging(StagingContext& context) : context_(context) {}
+  ~RocksStaging() override;
+
+  absl::Status Add(const PieceId& id, absl::string_view bytes) override;
+  absl::StatusOr<bool> Publish(const Reference& reference) override;
+
+  // A blob up to this size costs a second copy of its bytes in the log rather than a file of its own: with many
+  // small files every ingest gets slower.
+  static constexpr uint64_t kGatherBytes = uint64_t{8} << 20;
+  // The most that all uploads gather together; beyond it they stream to files earlier.
+  static constexpr uint64_t kGatherBudgetBytes = uint64_t{128} << 20;
+
+ private:
+  // One file is long enough that a blob of 1 TiB has 4,096.
+  static constexpr uint64_t kFileBytes = uint64_t{256} << 20;
+  // How often the disk is asked for its free space.
+  static constexpr uint64_t kSpaceCheckBytes = uint64_t{64} << 20;
+
+  enum class Outcome {
+    kPublished,
+    kDeduplicated,
+    // Not present, and not ingested yet.
+    kNeedsContent,
+  };
+
+  bool on_disk() const { return content_id_ != kInline; }
+  absl::Status MoveToDisk();
+  absl::Status WritePiece(const PieceId& id, absl::string_view bytes);
+  absl::Status FinishFile();
+  absl::StatusOr<Outcome> CommitRows(const Reference& reference);
+  absl::Status PutContent(Batch& batch, const Reference& reference, bool heals);
+  absl::Status Ingest();
+  void DropGathered();
+
+  StagingContext& context_;
+  std::vector<std::pair<PieceId, std::string>> gathered_;
+  uint64_t gathered_bytes_ = 0;
+  uint64_t staged_bytes_ = 0;
+  uint64_t unchecked_bytes_ = 0;
+  ContentId content_id_ = kInline;
+  std::unique_ptr<rocksdb::SstFileWriter> writer_;
+  std::vector<std::string> files_;
+  bool ingested_ = false;
+  bool published_ = false;
+};
+
+// Removes the content of an id that no record names, and its intent.
+absl::Status DropContent(Database& database, Committer& committer, ContentId content);
+
+// Digests whose large content is being published: a second upload of one waits for the first and finds it.
+class PublishingDigests {
+ public:
+  // Waits until nobody else holds `digest`; held until destroyed.
+  class Claim {
+   public:
+    Claim(PublishingDigests& digests, const Digest& digest);
+    ~Claim();
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+   private:
+    PublishingDigests& digests_;
+    const Digest digest_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  // Guarded by mutex_.
+  absl::flat_hash_set<Digest> held_;
+};
+
+}  // namespace coffer::rocks

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One blob on its way in: bytes are hashed and staged as they arrive, and become visible all at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "hashing/digest.h"
+#include "hashing/tree_hasher.h"
+#include "storage/engine.h"
+#include "storage/layout.h"
+#include "storage/reference.h"
+
+namespace coffer {
+
+struct UploadOptions {
+  // Empty means "default".
+  std::string bucket;
+  // Empty means the digest's hex.
+  std::string name;
+  std::optional<Digest> expected_digest;
+  std::optional<uint64_t> declared_size_bytes;
+  Metadata metadata;
+};
+
+struct PutResult {
+  Digest digest;
+  uint64_t size_bytes = 0;
+  // The content was stored already; only the reference was written.
+  bool deduplicated = false;
+  // The name that the reference got.
+  std::string name;
+};
+
+// Used by one thread at a time. Destroying it without Commit discards everything. Holds about two segments of
+// memory (layout.h) plus what TreeHasher and Staging hold, whatever the size of the blob.
+class Upload {
+ public:
+  // Made by BlobStore::BeginUpload, which has checked and normalised `options`.
+  Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes,
+         WorkerPool* hash_workers, std::function<absl::Time()> now);
+
+  // Takes the next bytes, copied before it returns. INVALID_ARGUMENT as soon as the blob is longer than
+  // declared; RESOURCE_EXHAUSTED over the blob limit or when the disk is full. After an error only
+  // destruction is allowed.
+  absl::Status Append(absl::string_view bytes);
+
+  // Publishes the blob and its reference, durably, and returns after the sync. INVALID_ARGUMENT if it is
+  // shorter than declared, if its digest is not the expected one, or if the name is the hex of another digest.
+  absl::StatusOr<PutResult> Commit();
+
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  std::unique_ptr<Staging> staging_;
+  UploadOptions options_;
+  const uint64_t max_blob_bytes_;
+  std::function<absl::Time()> now_;
+  uint64_t size_bytes_ = 0;
+  PieceBuilder pieces_;
+  TreeHasher hasher_;
+};
+
+}  // namespace coffer

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/verifier.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "storage/layout.h"
+#include "storage/names.h"
+#include "storage/tree_walk.h"
+
+namespace coffer {
+namespace {
+
+// Rows of a listing that are held in memory at once.
+constexpr size_t kPage = 1000;
+
+}  // namespace
+
+absl::Status Verifier::Report(const VerifyFinding& finding) {
+  ++progress_.findings;
+  observer_.finding(finding);
+  return ReportProgress();
+}
+
+absl::Status Verifier::ReportProgress() {
+  if (observer_.progress(progress_)) return absl::OkStatus();
+  return absl::CancelledError("the verification was cancelled");
+}
+
+absl::Status Verifier::CheckContent(const Digest& digest, Content& content, ByteRange range) {
+  TreeWalk walk(digest, content);
+  const uint64_t end = range.offset_bytes + range.length_bytes;
+  uint64_t position = range.offset_bytes / kRowBytes * kRowBytes;
+  // At least one round: the empty blob has a digest to prove, too.
+  do {
+    const uint64_t row = position / kRowBytes;
+    // What has been reported already is passed over.
+    const size_t begin_group = position % kRowBytes / kGroupBytes;
+    uint64_t next = std::min<uint64_t>((row + 1) * kRowBytes, content.size_bytes());
+    if (const absl::Status status = walk.Row(row, begin_group).status(); absl::IsDataLoss(status)) {
+      const ByteRange& damage = walk.damage();
+      next = std::max(position, damage.offset_bytes + damage.length_bytes);
+      if (absl::Status go_on = Report({digest, damage, std::string(status.message())}); !go_on.ok()) return go_on;
+    } else if (!status.ok()) {
+      return status;
+    }
+    progress_.bytes_checked += next - position;
+    if (position / kSegmentBytes != next / kSegmentBytes) {
+      if (absl::Status go_on = ReportProgress(); !go_on.ok()) return go_on;
+    }
+    position = next;
+  } while (position < end);
+  ++progress_.blobs_checked;
+  return ReportProgress();
+}
+
+absl::Status Verifier::CheckBlob(const Digest& digest, absl::string_view problem_if_missing) {
+  absl::StatusOr<std::unique_ptr<Content>> content = engine_.Open(digest);
+  if (absl::IsDataLoss(content.status())) return Report({digest, {}, std::string(content.status().message())});
+  if (absl::IsNotFound(content.status())) {
+    // It may have been deleted since its digest was read; whoever knows better says so.
+    if (problem_if_missing.empty()) return absl::OkStatus();
+    return Report({digest, {}, std::string(problem_if_missing)});
+  }
+  if (!content.ok()) return content.status();
+  return CheckContent(digest, **content, {0, (*content)->size_bytes()});
+}
+
+absl::Status Verifier::CheckBucket(absl::string_view bucket, bool contents) {
+  std::string after;
+  while (true) {
+    absl::StatusOr<std::vector<Reference>> page = engine_.List(bucket, "", after, kPage);
+    if (absl::IsDataLoss(page.status())) return Report({Digest(), {}, std::string(page.status().message())});
+    if (!page.ok()) return page.status();
+    for (const Reference& reference : *page) {
+      const std::string problem =
+          absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(bucket), " stands for blob ",
+                       reference.digest.ToHex(), ", which is not stored");
+      absl::Status status;
+      if (contents) {
+        status = CheckBlob(reference.digest, problem);
+      } else if (absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
+                 found.ok() && !found->has_value()) {
+        status = Report({reference.digest, {}, problem});
+      }
+      if (!status.ok()) return status;
+    }
+    if (page->size() < kPage) return absl::OkStatus();
+    after = page->back().name;
+  }
+}
+
+absl::Status Verifier::CheckAll() {
+  std::optional<Digest> after;
+  while (true) {
+    absl::StatusOr<std::vector<Digest>> page = engine_.ListDigests(after, kPage);
+    if (!page.ok()) return page.status();
+    for (const Digest& digest : *page) {
+      if (absl::Status status = CheckBlob(digest, ""); !status.ok()) return status;
+    }
+    if (page->size() < kPage) break;
+    after = page->back();
+  }
+  std::string after_bucket;
+  while (true) {
+    absl::StatusOr<std::vector<Bucket>> page = engine_.ListBuckets(after_bucket, kPage);
+    if (absl::IsDataLoss(page.status())) return Report({Digest(), {}, std::string(page.status().message())});
+    if (!page.ok()) return page.status();
+    for (const Bucket& bucket : *page) {
+      absl::Status status = CheckBucket(bucket.name, false);
+      if (!status.ok() && !absl::IsNotFound(status)) return status;
+    }
+    if (page->size() < kPage) return absl::OkStatus();
+    after_bucket = page->back().name;
+  }
+}
+
+}  // namespace coffer

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads what is stored and reports every place that is not what it was.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "hashing/digest.h"
+#include "storage/engine.h"
+#include "storage/reference.h"
+
+namespace coffer {
+
+// A place that is not what it was when it was stored.
+struct VerifyFinding {
+  Digest digest;
+  // Whole chunk groups, cut at the end of the blob; empty if what is damaged is not content.
+  ByteRange range;
+  // For people; names digest or reference.
+  std::string problem;
+};
+
+struct VerifyProgress {
+  uint64_t blobs_checked = 0;
+  uint64_t bytes_checked = 0;
+  uint64_t findings = 0;
+};
+
+// Receives what a verifier sees, on the calling thread. `progress` is called after every blob and every MiB
+// within one; returning false ends the run with CANCELLED.
+struct VerifyObserver {
+  std::function<bool(const VerifyProgress&)> progress;
+  std::function<void(const VerifyFinding&)> finding;
+};
+
+// One run; used by one thread. Damage goes to the observer and does not end the run: a status other than OK
+// means that not everything in scope was looked at (CANCELLED, UNAVAILABLE, NOT_FOUND).
+class Verifier {
+ public:
+  // Both are borrowed.
+  Verifier(Engine& engine, const VerifyObserver& observer) : engine_(engine), observer_(observer) {}
+
+  // `range` lies within the blob and is resolved.
+  absl::Status CheckContent(const Digest& digest, Content& content, ByteRange range);
+
+  // All of a blob that ought to be there; `problem_if_missing` is reported if it is not.
+  absl::Status CheckBlob(const Digest& digest, absl::string_view problem_if_missing);
+
+  // Every reference of a bucket resolves; with `contents`, what they name is checked as well.
+  absl::Status CheckBucket(absl::string_view bucket, bool contents);
+
+  // Every blob, then every reference.
+  absl::Status CheckAll();
+
+ private:
+  absl::Status Report(const VerifyFinding& finding);
+  absl::Status ReportProgress();
+
+  Engine& engine_;
+  const VerifyObserver& observer_;
+  VerifyProgress progress_;
+};
+
+}  // namespace coffer

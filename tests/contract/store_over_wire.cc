@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same store behind a server on a loopback port, reached through the generated stubs alone.
+#include "tests/contract/store_over_wire.h"
+
+#include <google/protobuf/util/time_util.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coffer/v1/admin_service.grpc.pb.h"
+#include "coffer/v1/blob_service.grpc.pb.h"
+#include "coffer/v1/reference_service.grpc.pb.h"
+#include "server/server.h"
+
+namespace coffer {
+namespace {
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+absl::Time FromProto(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixMicros(google::protobuf::util::TimeUtil::TimestampToMicroseconds(time));
+}
+
+Digest FromProto(const std::string& digest) { return Digest::FromBytes(digest).value_or(Digest()); }
+
+v1::BlobSelector ToProto(const BlobSelector& blob) {
+  v1::BlobSelector selector;
+  selector.set_bucket(blob.bucket);
+  if (const auto* name = std::get_if<std::string>(&blob.by)) {
+    selector.set_name(*name);
+  } else {
+    selector.set_digest(std::string(std::get<Digest>(blob.by).view()));
+  }
+  return selector;
+}
+
+template <typename Message>
+Metadata MetadataOf(const Message& message) {
+  return {message.metadata().begin(), message.metadata().end()};
+}
+
+Reference FromProto(const v1::Reference& proto) {
+  return {proto.bucket(),     proto.name(),         FromProto(proto.digest()),
+          proto.size_bytes(), MetadataOf(proto), FromProto(proto.created())};
+}
+
+class ReadOverWire : public OpenRead {
+ public:
+  ReadOverWire(v1::BlobService::Stub& stub, const BlobSelector& blob, ByteRange range) {
+    v1::GetRequest request;
+    *request.mutable_blob() = ToProto(blob);
+    request.set_offset_bytes(range.offset_bytes);
+    request.set_length_bytes(range.length_bytes);
+    reader_ = stub.Get(&context_, request);
+  }
+  // The reader may not go before the call has ended.
+  ~ReadOverWire() override {
+    if (finished_) return;
+    context_.TryCancel();
+    reader_->Finish();
+  }
+
+  // Waits for the header, so that opening what is missing fails here.
+  absl::Status Start() {
+    if (reader_->Read(&message_) && message_.has_header()) return absl::OkStatus();
+    return Finish();
+  }
+
+  absl::StatusOr<std::string> Next(size_t) override {
+    if (finished_) return "";
+    while (reader_->Read(&message_)) {
+      if (!message_.data().empty()) return std::move(*message_.mutable_data());
+    }
+    if (absl::Status status = Finish(); !status.ok()) return status;
+    return "";
+  }
+
+ private:
+  absl::Status Finish() {
+    finished_ = true;
+    return FromGrpc(reader_->Finish());
+  }
+
+  grpc::ClientContext context_;
+  v1::GetResponse message_;
+  std::unique_ptr<grpc::ClientReader<v1::GetResponse>> reader_;
+  bool finished_ = false;
+};
+
+class OverWire : public StoreUnderTest {
+ public:
+  explicit OverWire(std::unique_ptr<Engine> engine)
+      : workers_(2), store_(std::move(engine), BlobStore::Options{.hash_workers = &workers_}) {
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store_);
+    if (!server.ok()) std::abort();
+    server_ = *std::move(server);
+    const auto channel = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                             grpc::InsecureChannelCredentials());
+    blobs_ = v1::BlobService::NewStub(channel);
+    references_ = v1::ReferenceService::NewStub(channel);
+    admin_ = v1::AdminService::NewStub(channel);
+  }
+
+  absl::StatusOr<PutResult> Put(const PutCall& call, const std::string& content) override {
+    grpc::ClientContext context;
+    v1::PutResponse response;
+    const auto writer = blobs_->Put(&context, &response);
+    v1::PutRequest request;
+    v1::PutHeader& header = *request.mutable_header();
+    header.set_bucket(call.options.bucket);
+    header.set_name(call.options.name);
+    if (call.options.expected_digest) header.set_expected_digest(std::string(call.options.expected_digest->view()));
+    if (call.options.declared_size_bytes) header.set_size_bytes(*call.options.declared_size_bytes);
+    header.mutable_metadata()->insert(call.options.metadata.begin(), call.options.metadata.end());
+    bool open = writer->Write(request);
+    const size_t end = std::min(call.fail_after_bytes.value_or(content.size()), content.size());
+    // A message holds at most 1 MiB.
+    const size_t piece_bytes = std::min(call.piece_bytes, size_t{1} << 20);
+    for (size_t begin = 0; open && begin < end; begin += piece_bytes) {
+      request.set_data(content.substr(begin, std::min(piece_bytes, end - begin)));
+      open = writer->Write(request);
+    }
+    if (call.fail_after_bytes.has_value()) {
+      context.TryCancel();
+    } else {
+      writer->WritesDone();
+    }
+    if (const grpc::Status status = writer->Finish(); !status.ok()) return FromGrpc(status);
+    return PutResult{FromProto(response.digest()), response.size_bytes(), response.deduplicated(), response.name()};
+  }
+
+  absl::StatusOr<std::unique_ptr<OpenRead>> Open(const BlobSelector& blob, ByteRange range) override {
+    auto read = std::make_unique<ReadOverWire>(*blobs_, blob, range);
+    if (absl::Status status = read->Start(); !status.ok()) return status;
+    return read;
+  }
+
+  absl::StatusOr<BlobInfo> Stat(const BlobSelector& blob) override {
+    v1::StatRequest request;
+    *request.mutable_blob() = ToProto(blob);
+    v1::StatResponse response;
+    grpc::ClientContext context;
+    if (const grpc::Status status = blobs_->Stat(&context, request, &response); !status.ok()) return FromGrpc(status);
+    BlobInfo info{FromProto(response.digest()), response.size_bytes(), std::nullopt};
+    if (!response.name().empty()) {
+      info.reference = Reference{blob.bucket, response.name(), info.digest, info.size_bytes, MetadataOf(response),
+                                 FromProto(response.created())};
+    }
+    return info;
+  }
+
+  absl::StatusOr<std::vector<Digest>> FindMissing(const std::vector<Digest>& digests) override {
+    v1::FindMissingRequest request;
+    for (const Digest& digest : digests) request.add_digests(std::string(digest.view()));
+    v1::FindMissingResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = blobs_->FindMissing(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    std::vector<Digest> missing;
+    for (const std::string& digest : response.missing_digests()) missing.push_back(FromProto(digest));
+    return missing;
+  }
+
+  absl::StatusOr<Reference> Bind(const std::string& bucket, const std::string& name, const Digest& digest,
+                                 const Metadata& metadata) override {
+    v1::BindRequest request;
+    request.set_bucket(bucket);
+    request.set_name(name);
+    request.set_digest(std::string(digest.view()));
+    request.mutable_metadata()->insert(metadata.begin(), metadata.end());
+    return Ask(&v1::ReferenceService::Stub::Bind, request);
+  }
+
+  absl::StatusOr<Reference> Resolve(const std::string& bucket, const std::string& name) override {
+    v1::ResolveRequest request;
+    request.set_bucket(bucket);
+    request.set_name(name);
+    return Ask(&v1::ReferenceService::Stub::Resolve, request);
+  }
+
+  absl::StatusOr<ReferencePage> List(const std::string& bucket, const std::string& prefix, const std::string& cursor,
+                                     uint32_t limit) override {
+    v1::ListRequest request;
+    request.set_bucket(bucket);
+    request.set_prefix(prefix);
+    request.set_cursor(cursor);
+    request.set_page_size(limit);
+    v1::ListResponse response;
+    grpc::ClientContext context;
+    if (const grpc::Status status = references_->List(&context, request, &response); !status.ok()) {
+      return FromGrpc(status);
+    }
+    ReferencePage page;
+    for (const v1::Reference& reference : response.references()) page.references.push_back(FromProto(reference));
+    page.next_cursor = response.next_cursor();
+    return page;
+  }
+
+  absl::StatusOr<uint64_t> Delete(const std::string& bucket, const std::vector<std::string>& names) override {
+    v1::DeleteRequest request;
+    request.set_bucket(bucket);
+    for (const std::string& name : names) *request.add_names() = name;
+    v1::DeleteResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = references_->Delete(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    return response.deleted();
+  }
+
+  absl::StatusOr<bool> CreateBucket(const std::string& bucket) override {
+    v1::CreateBucketRequest request;
+    request.set_bucket(bucket);
+    v1::CreateBucketResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = references_->CreateBucket(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    return response.created();
+  }
+
+  absl::StatusOr<bool> DeleteBucket(const std::string& bucket) override {
+    v1::DeleteBucketRequest request;
+    request.set_bucket(bucket);
+    v1::DeleteBucketResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = references_->DeleteBucket(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    return response.deleted();
+  }
+
+  absl::StatusOr<BucketPage> ListBuckets(const std::string& cursor, uint32_t limit) override {
+    v1::ListBucketsRequest request;
+    request.set_cursor(cursor);
+    request.set_page_size(limit);
+    v1::ListBucketsResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = references_->ListBuckets(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    BucketPage page;
+    for (const v1::Bucket& bucket : response.buckets()) {
+      page.buckets.push_back({bucket.bucket(), FromProto(bucket.created())});
+    }
+    page.next_cursor = response.next_cursor();
+    return page;
+  }
+
+  absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() override {
+    v1::VerifyRequest request;
+    request.set_all(true);
+    grpc::ClientContext context;
+    const auto reader = blobs_->Verify(&context, request);
+    std::vector<VerifyFinding> findings;
+    bool done = false;
+    for (v1::VerifyResponse event; reader->Read(&event);) {
+      done = event.has_progress() && event.progress().done();
+      if (!event.has_finding()) continue;
+      const v1::VerifyFinding& finding = event.finding();
+      findings.push_back(
+          {FromProto(finding.digest()), {finding.offset_bytes(), finding.length_bytes()}, finding.problem()});
+    }
+    if (const grpc::Status status = reader->Finish(); !status.ok()) return FromGrpc(status);
+    if (!done) return absl::InternalError("the last message of a verification does not say that it is done");
+    return findings;
+  }
+
+  EngineStatus GetStatus() override {
+    v1::StatusResponse response;
+    grpc::ClientContext context;
+    if (!admin_->Status(&context, {}, &response).ok()) return {};
+    EngineStatus status;
+    status.totals = {response.blobs(), response.content_bytes(), response.references(), response.referenced_bytes(),
+                     response.buckets()};
+    status.store_id = response.store_id();
+    status.description = response.engine();
+    status.staging_bytes = response.staging_bytes();
+    status.puts_new = response.puts_new();
+    status.puts_deduplicated = response.puts_deduplicated();
+    status.deduplicated_bytes = response.deduplicated_bytes();
+    return status;
+  }
+
+ private:
+  template <typename Request>
+  absl::StatusOr<Reference> Ask(
+      grpc::Status (v1::ReferenceService::Stub::*call)(grpc::ClientContext*, const Request&, v1::Reference*),
+      const Request& request) {
+    v1::Reference response;
+    grpc::ClientContext context;
+    if (const grpc::Status status = ((*references_).*call)(&context, request, &response); !status.ok()) {
+      return FromGrpc(status);
+    }
+    return FromProto(response);
+  }
+
+  WorkerPool workers_;
+  BlobStore store_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<v1::BlobService::Stub> blobs_;
+  std::unique_ptr<v1::ReferenceService::Stub> references_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreUnderTest> StoreOverWire(std::unique_ptr<Engine> engine) {
+  return std::make_unique<OverWire>(std::move(engine));
+}
+
+}  // namespace coffer

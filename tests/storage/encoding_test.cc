@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/rocks/encoding.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "hashing/bytes.h"
+#include "hashing/subtree.h"
+
+namespace coffer::rocks {
+namespace {
+
+const Digest kDigest = HashBlob(BytesOf("content"));
+
+// Runs `decode` over every way to damage `value`: a bit of each byte, every shorter length, one byte more.
+template <typename Decode>
+void ExpectNoDamageIsBelieved(const std::string& value, const Decode& decode) {
+  ASSERT_TRUE(decode(value).ok());
+  for (size_t i = 0; i < value.size(); ++i) {
+    std::string damaged = value;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    EXPECT_TRUE(absl::IsDataLoss(decode(damaged).status())) << i;
+    EXPECT_TRUE(absl::IsDataLoss(decode(value.substr(0, i)).status())) << i;
+  }
+}
+
+Reference Sample() {
+  Reference reference{"bucket", "inbox/1", kDigest, 7, {{"k", "v"}, {"empty", ""}}, absl::FromUnixMicros(1234567)};
+  return reference;
+}
+
+TEST(ReferenceRow, IsReadBack) {
+  const std::string key = ReferenceKey(5, "inbox/1");
+  absl::StatusOr<Reference> decoded = DecodeReference(key, "bucket", EncodeReference(key, Sample()));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->name, "inbox/1");
+  EXPECT_EQ(decoded->digest, kDigest);
+  EXPECT_EQ(decoded->size_bytes, 7u);
+  EXPECT_EQ(decoded->metadata, Sample().metadata);
+  EXPECT_EQ(decoded->created, Sample().created);
+}
+
+TEST(ReferenceRow, NoDamageIsBelieved) {
+  const std::string key = ReferenceKey(5, "inbox/1");
+  ExpectNoDamageIsBelieved(EncodeReference(key, Sample()),
+                           [&](const std::string& value) { return DecodeReference(key, "bucket", value); });
+}
+
+TEST(ReferenceRow, IsNotBelievedUnderAnotherKey) {
+  const std::string value = EncodeReference(ReferenceKey(5, "inbox/1"), Sample());
+  const absl::Status status = DecodeReference(ReferenceKey(5, "inbox/2"), "bucket", value).status();
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_TRUE(absl::StrContains(status.message(), "inbox/2")) << status;
+}
+
+TEST(RecordRow, NoDamageIsBelievedExceptInTheContentThatTheTreeProves) {
+  const Record record{70000, 42, 5, "inbox/1"};
+  ExpectNoDamageIsBelieved(EncodeRecord(kDigest, record, "", ""),
+                           [](const std::string& value) { return DecodeRecord(kDigest, value); });
+  absl::StatusOr<RecordRow> decoded = DecodeRecord(kDigest, EncodeRecord(kDigest, record, "page", "row"));
+  ASSERT_TRUE(decoded.ok());
+}
+
+TEST(BucketAndCounterRows, NoDamageIsBelieved) {
+  ExpectNoDamageIsBelieved(EncodeBucket("b", {9, absl::FromUnixMicros(1)}),
+                           [](const std::string& value) { return DecodeBucket("b", value); });
+  ExpectNoDamageIsBelieved(EncodeTotals("totals", {1, 2, 3, 4, 5}),
+                           [](const std::string& value) { return DecodeTotals("totals", value); });
+  ExpectNoDamageIsBelieved(EncodeNumber("n", 77), [](const std::string& value) { return DecodeNumber("n", value); });
+}
+
+TEST(PieceKeys, SortAsPieceIdsDo) {
+  const PieceId ids[] = {{0, 0, 0}, {0, 0, 15}, {0, 1, 0}, {1, 0, 0}, {255, 1, 0}, {255, 2, 0}, {256, 0, 0}, {70000, 0, 0}};
+  for (size_t i = 1; i < std::size(ids); ++i) EXPECT_LT(PieceKey(7, ids[i - 1]), PieceKey(7, ids[i]));
+  EXPECT_LT(PieceKey(7, {70000, 4, 0}), PieceKey(8, {0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace coffer::rocks

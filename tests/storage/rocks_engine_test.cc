@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/rocks/rocks_engine.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "hashing/bytes.h"
+#include "storage/layout.h"
+#include "tests/contract/contract_suite.h"
+#include "tests/support/damage.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coffer {
+namespace {
+
+std::unique_ptr<Engine> OpenAt(const std::string& data_dir) {
+  absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({data_dir});
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return engine.ok() ? *std::move(engine) : nullptr;
+}
+
+// Over a directory that goes with the store.
+class WithDirectory : public Engine {
+ public:
+  WithDirectory() : engine_(OpenAt(directory_.path())) {}
+  absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t size) override { return engine_->Stage(size); }
+  absl::StatusOr<uint64_t> Bind(const Reference& reference) override { return engine_->Bind(reference); }
+  absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override { return engine_->Open(digest); }
+  absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override { return engine_->Find(digest); }
+  absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) override {
+    return engine_->Resolve(bucket, name);
+  }
+  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
+                                              absl::string_view after, size_t limit) override {
+    return engine_->List(bucket, prefix, after, limit);
+  }
+  absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {
+    return engine_->Delete(bucket, names);
+  }
+  absl::StatusOr<bool> CreateBucket(const Bucket& bucket) override { return engine_->CreateBucket(bucket); }
+  absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) override { return engine_->DeleteBucket(bucket); }
+  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
+    return engine_->ListBuckets(after, limit);
+  }
+  absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
+    return engine_->ListDigests(after, limit);
+  }
+  EngineStatus GetStatus() const override { return engine_->GetStatus(); }
+
+ private:
+  TemporaryDirectory directory_;
+  std::unique_ptr<Engine> engine_;
+};
+
+uint64_t BytesUnder(const std::string& path) {
+  uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+class RocksStore : public testing::Test {
+ protected:
+  void Open() { store_ = StoreInProcess(OpenAt(directory_.path())); }
+  void Close() { store_.reset(); }
+  void Reopen() {
+    Close();
+    Open();
+  }
+  PutResult Put(const std::string& name, const std::string& content) {
+    StoreUnderTest::PutCall call;
+    call.options.name = name;
+    absl::StatusOr<PutResult> put = store_->Put(call, content);
+    EXPECT_TRUE(put.ok()) << put.status();
+    return put.ok() ? *put : PutResult();
+  }
+  absl::StatusOr<std::string> Get(const std::string& name, ByteRange range = {}) {
+    absl::StatusOr<std::unique_ptr<OpenRead>> read = store_->Open({"", name}, range);
+    if (!read.ok()) return read.status();
+    std::string all;
+    while (true) {
+      absl::StatusOr<std::string> piece = (*read)->Next(100000);
+      if (!piece.ok()) return piece.status();
+      if (piece->empty()) return all;
+      all += *piece;
+    }
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<StoreUnderTest> store_;
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Rocks, StoreContract,
+                         testing::Values(StoreFactory{
+                             "Rocks", [] { return StoreInProcess(std::make_unique<WithDirectory>()); }}),
+                         StoreName);
+
+TEST_F(RocksStore, KeepsEverythingAcrossRestarts) {
+  Open();
+  const size_t sizes[] = {0, 100, 50000, kRowBytes + 1, 5 * kSegmentBytes, 9 * kSegmentBytes};
+  for (const size_t size : sizes) Put(absl::StrCat(size), RandomBytes(size, size));
+  const EngineStatus before = store_->GetStatus();
+  Reopen();
+  for (const size_t size : sizes) EXPECT_TRUE(Get(absl::StrCat(size)).value_or("?") == RandomBytes(size, size)) << size;
+  const EngineStatus after = store_->GetStatus();
+  EXPECT_EQ(after.store_id, before.store_id);
+  EXPECT_EQ(after.totals.blobs, before.totals.blobs);
+  EXPECT_EQ(after.totals.content_bytes, before.totals.content_bytes);
+  EXPECT_EQ(after.totals.references, before.totals.references);
+  EXPECT_TRUE(store_->VerifyAll()->empty());
+}
+
+TEST_F(RocksStore, RefusesADirectoryInUseAndNamesTheHolder) {
+  Open();
+  const absl::Status second = OpenRocksEngine({directory_.path()}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
+  EXPECT_TRUE(absl::StrContains(second.message(), absl::StrCat(getpid()))) << second;
+  EXPECT_TRUE(absl::StrContains(second.message(), directory_.path())) << second;
+}
+
+TEST_F(RocksStore, NamesADirectoryThatCannotBeMade) {
+  std::ofstream(directory_.path() + "/file") << "not a directory";
+  const absl::Status status = OpenRocksEngine({directory_.path() + "/file/data"}).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "/file/data")) << status;
+}
+
+TEST_F(RocksStore, ASecondPutOfTheSameAddsNoContent) {
+  Open();
+  const std::string content = RandomBytes(40 * kSegmentBytes, 1);
+  Put("first", content);
+  const uint64_t before = BytesUnder(directory_.path());
+  for (int i = 0; i < 5; ++i) Put(absl::StrCat("again-", i), content);
+  EXPECT_LT(BytesUnder(directory_.path()), before + kSegmentBytes);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/staging"));
+}
+
+TEST_F(RocksStore, AnAbandonedUploadGivesItsSpaceBack) {
+  Open();
+  Put("seed", "seed");
+  const uint64_t before = BytesUnder(directory_.path());
+  StoreUnderTest::PutCall call;
+  call.fail_after_bytes = 30 * kSegmentBytes;
+  EXPECT_FALSE(store_->Put(call, RandomBytes(40 * kSegmentBytes, 2)).ok());
+  EXPECT_LT(BytesUnder(directory_.path()), before + kSegmentBytes);
+  EXPECT_EQ(store_->GetStatus().staging_bytes, 0u);
+}
+
+// Runs puts in a child that is killed in the middle of them; the parent looks at what is left.
+TEST_F(RocksStore, AfterAKillEveryAcknowledgedBlobIsWholeAndNothingElseIsVisible) {
+  for (int round = 0; round < 6; ++round) {
+    int acknowledged[2];
+    ASSERT_EQ(pipe(acknowledged), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Open();
+      for (int i = 0;; ++i) {
+        const size_t size = i % 3 == 0 ? 12 * kSegmentBytes : 3000 * (i % 50);
+        const uint64_t seed = static_cast<uint64_t>(round) * 100000 + i;
+        Put(absl::StrCat(round, "-", i), RandomBytes(size, seed));
+        if (write(acknowledged[1], &i, sizeof(i)) != sizeof(i)) _exit(1);
+      }
+    }
+    close(acknowledged[1]);
+    absl::SleepFor(absl::Milliseconds(150 + 70 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    int last = -1;
+    for (int i; read(acknowledged[0], &i, sizeof(i)) == sizeof(i);) last = i;
+    close(acknowledged[0]);
+    Open();
+    for (int i = 0; i <= last; ++i) {
+      const size_t size = i % 3 == 0 ? 12 * kSegmentBytes : 3000 * (i % 50);
+      const uint64_t seed = static_cast<uint64_t>(round) * 100000 + i;
+      EXPECT_TRUE(Get(absl::StrCat(round, "-", i)).value_or("?") == RandomBytes(size, seed)) << round << "-" << i;
+    }
+    EXPECT_TRUE(store_->VerifyAll()->empty());
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/staging"));
+    EXPECT_EQ(store_->GetStatus().staging_bytes, 0u);
+    Close();
+  }
+}
+
+// A small file system of its own, to be filled.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& path) : path_(path) {
+    std::filesystem::create_directories(path);
+    mounted_ = mount("tmpfs", path.c_str(), "tmpfs", 0, "size=400m") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) umount(path_.c_str());
+  }
+  bool mounted() const { return mounted_; }
+
+ private:
+  const std::string path_;
+  bool mounted_;
+};
+
+TEST_F(RocksStore, AFullDiskRefusesPutsAndServesOn) {
+  const std::string path = directory_.path() + "/disk";
+  const SmallDisk disk(path);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs is not allowed here: " << std::strerror(errno);
+  store_ = StoreInProcess(OpenAt(path + "/data"));
+  absl::Status refused;
+  int stored = 0;
+  for (int i = 0; i < 200 && refused.ok(); ++i) {
+    StoreUnderTest::PutCall call;
+    call.options.name = absl::StrCat(i);
+    // Small, gathered and streamed ones in turn.
+    refused = store_->Put(call, RandomBytes((i % 3 * 6 + 1) * kSegmentBytes / 2, i)).status();
+    stored += refused.ok() ? 1 : 0;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused << " after " << stored;
+  EXPECT_TRUE(absl::StrContains(refused.message(), absl::StrCat(store_->GetStatus().disk_low_water_bytes))) << refused;
+  ASSERT_GT(stored, 10);
+  for (int i = 0; i < stored; ++i) {
+    EXPECT_TRUE(Get(absl::StrCat(i)).value_or("?") == RandomBytes((i % 3 * 6 + 1) * kSegmentBytes / 2, i)) << i;
+  }
+  EXPECT_EQ(store_->Delete("", {"0", "1"}).value_or(0), 2u);
+  EXPECT_TRUE(absl::IsNotFound(Get("0").status()));
+  store_.reset();
+  store_ = StoreInProcess(OpenAt(path + "/data"));
+  EXPECT_TRUE(store_->VerifyAll()->empty());
+  EXPECT_TRUE(Get("2").ok());
+  store_.reset();
+}
+
+struct Damage {
+  size_t size_bytes;
+  // Negative level: the record.
+  int level;
+  uint32_t segment;
+  uint8_t row;
+  int64_t offset;
+  ByteRange expected;
+};
+
+TEST_F(RocksStore, DamageThroughTheDatabaseIsDataLossWithDigestAndRange) {
+  const uint64_t large = 9 * kSegmentBytes + 5;
+  const Damage cases[] = {
+      {1000, -1, 0, 0, -1, {0, 1000}},                                          // inline content
+      {50000, -1, 0, 0, -1, {3 * kGroupBytes, 50000 - 3 * kGroupBytes}},        // its last group
+      {50000, -1, 0, 0, -50000 - 1, {0, 50000}},                                // inline outboard
+      {large, 0, 2, 3, 100, {2 * kSegmentBytes + 3 * kRowBytes, kGroupBytes}},  // row of content
+      {large, 1, 2, 0, 100, {2 * kSegmentBytes, kSegmentBytes}},                // page of a segment
+      {large, 2, 9, 0, 10, {0, large}},                                         // page above the segments
+      {3 * kSegmentBytes, 0, 1, 0, 0, {kSegmentBytes, kGroupBytes}},            // gathered content
+  };
+  for (const Damage& damage : cases) {
+    Open();
+    const std::string content = RandomBytes(damage.size_bytes, damage.offset + 7);
+    const PutResult put = Put("damaged", content);
+    Close();
+    const PieceId piece = {damage.segment, static_cast<uint8_t>(damage.level), damage.row};
+    const absl::Status done = damage.level < 0 ? DamageRecord(directory_.path(), put.digest, damage.offset)
+                                               : DamagePiece(directory_.path(), put.digest, piece, damage.offset);
+    ASSERT_TRUE(done.ok()) << done;
+    Open();
+    const absl::Status status = Get("damaged").status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    const std::string range = absl::StrCat("[", damage.expected.offset_bytes, ", ",
+                                           damage.expected.offset_bytes + damage.expected.length_bytes, ")");
+    EXPECT_TRUE(absl::StrContains(status.message(), put.digest.ToHex())) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), range)) << status << " expected " << range;
+    // What lies outside the damage is served; whatever is served is right.
+    if (damage.expected.offset_bytes > 0) {
+      EXPECT_EQ(Get("damaged", {0, 1000}).value_or("?"), content.substr(0, 1000));
+    }
+    absl::StatusOr<std::vector<VerifyFinding>> findings = store_->VerifyAll();
+    ASSERT_TRUE(findings.ok());
+    bool found = false;
+    for (const VerifyFinding& finding : *findings) {
+      found = found || (finding.digest == put.digest && finding.range.offset_bytes == damage.expected.offset_bytes);
+    }
+    EXPECT_TRUE(found) << range;
+    Close();
+  }
+}
+
+TEST_F(RocksStore, ADamagedRecordIsNamedAndTheSamePutHealsIt) {
+  Open();
+  const std::string content = RandomBytes(20000, 3);
+  const PutResult put = Put("first", content);
+  Put("second", content);
+  Close();
+  for (const int64_t offset : {0, 1, 9, 17, 27}) {
+    ASSERT_TRUE(DamageRecord(directory_.path(), put.digest, offset).ok());
+    Open();
+    const absl::Status status = Get("first").status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), put.digest.ToHex())) << status;
+    EXPECT_EQ(store_->VerifyAll()->size(), 1u);
+    Put("first", content);
+    EXPECT_TRUE(Get("second").value_or("?") == content);
+    EXPECT_EQ(store_->GetStatus().totals.blobs, 1u);
+    EXPECT_EQ(store_->Delete("", {"first", "second"}).value_or(0), 2u);
+    Put("first", content);
+    Put("second", content);
+    Close();
+  }
+}
+
+TEST_F(RocksStore, VerifyNamesEveryDamagedGroup) {
+  Open();
+  const PutResult put = Put("many", RandomBytes(10 * kSegmentBytes, 4));
+  Close();
+  for (const int64_t offset : {0, 20000, 60000}) {
+    ASSERT_TRUE(DamagePiece(directory_.path(), put.digest, {1, 0, 5}, offset).ok());
+  }
+  Open();
+  absl::StatusOr<std::vector<VerifyFinding>> findings = store_->VerifyAll();
+  ASSERT_TRUE(findings.ok());
+  ASSERT_EQ(findings->size(), 3u);
+  const uint64_t row = kSegmentBytes + 5 * kRowBytes;
+  EXPECT_EQ((*findings)[0].range.offset_bytes, row);
+  EXPECT_EQ((*findings)[1].range.offset_bytes, row + kGroupBytes);
+  EXPECT_EQ((*findings)[2].range.offset_bytes, row + 3 * kGroupBytes);
+}
+
+}  // namespace coffer
