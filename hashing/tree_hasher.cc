@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,9 @@ constexpr size_t kShortRunGroups = kRunGroups / 4;
 class TreeHasher::Stream {
  public:
   Stream(WorkerPool* pool, ParentSink sink)
-      : pool_(pool), sink_(std::move(sink)), queue_(std::make_shared<RunQueue>()) {}
+      : pool_(pool),
+        sink_(std::move(sink)),
+        queue_(std::make_shared<RunQueue>(pool == nullptr ? 0 : pool->thread_count())) {}
 
   ~Stream() {
     // Workers may still be reading our runs.
@@ -82,7 +85,7 @@ class TreeHasher::Stream {
     return static_cast<size_t>(kRunGroups - queued_groups_ % kRunGroups) * kGroupBytes;
   }
 
-  // Step 1 for a piece of at least kBorrowBytes; returns its tail of up to one group.
+  // Step 1 for a piece of at least kBorrowBytes; returns its tail of less than one group.
   ByteSpan AppendInPlace(ByteSpan bytes) {
     if (gathered_bytes_ > 0) {
       // Fills the last group, so that the rest of the piece starts at a group.
@@ -91,7 +94,7 @@ class TreeHasher::Stream {
       bytes.remove_prefix(missing);
       QueueGathered(gathered_bytes_);
     }
-    const size_t whole_bytes = (bytes.size() - 1) / kGroupBytes * kGroupBytes;
+    const size_t whole_bytes = bytes.size() / kGroupBytes * kGroupBytes;
     ByteSpan whole = bytes.subspan(0, whole_bytes);
     const size_t run_bytes =
         pool_ != nullptr && whole_bytes < kShortPieceBytes ? kShortRunGroups * kGroupBytes : kRunBytes;
@@ -132,15 +135,15 @@ class TreeHasher::Stream {
     run->bytes = bytes;
     run->first_group = GroupIndex(queued_groups_);
     queued_groups_ += run->groups();
-    queue_->Push(run);
-    if (pool_ != nullptr) {
-      absl::AnyInvocable<void()> ticket = [queue = queue_] { queue->HashOne(); };
-      // A full pool is no failure: this thread does the work itself.
-      (void)pool_->TrySchedule(ticket);
-    } else {
+    in_order_.push_back(run);
+    if (pool_ == nullptr) {
+      (void)queue_->Push(run);
       queue_->HashOne();
+    } else if (queue_->Push(run)) {
+      absl::AnyInvocable<void()> ticket = [queue = queue_] { queue->Help(); };
+      // A full pool is no failure: this thread does the work itself.
+      if (!pool_->TrySchedule(ticket)) queue_->HelperRefused();
     }
-    ++in_queue_;
     CollectDone();
   }
 
@@ -157,18 +160,18 @@ class TreeHasher::Stream {
   }
 
   void CollectAll() {
-    while (in_queue_ > 0) HelpOrWait();
+    while (!in_order_.empty()) HelpOrWait();
   }
 
   void HelpOrWait() {
-    if (!queue_->HashOne()) queue_->AwaitFirst();
+    if (!queue_->HashOne()) queue_->AwaitFirst(*in_order_.front());
     CollectDone();
   }
 
   // Step 3.
   void CollectDone() {
     while (Run* const run = queue_->PopDone()) {
-      --in_queue_;
+      in_order_.pop_front();
       Collect(*run);
       free_.push_back(run);
     }
@@ -212,7 +215,7 @@ class TreeHasher::Stream {
   std::vector<Run*> free_;
   Run* gathering_ = nullptr;
   size_t gathered_bytes_ = 0;
-  size_t in_queue_ = 0;
+  std::deque<Run*> in_order_;  // what is in the queue
   uint64_t queued_groups_ = 0;
   uint64_t size_bytes_ = 0;
   bool finished_ = false;

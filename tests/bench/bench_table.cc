@@ -59,11 +59,7 @@ void Unpin() {
   sched_setaffinity(0, sizeof(set), &set);
 }
 
-void Table::Section(const std::string& title) {
-  if (options_.json) return;
-  std::printf("\n%s\n%-34s %14s %9s   %-22s %14s %7s\n", title.c_str(), "row", "coffer ns", "GB/s", "control",
-              "control ns", "ratio");
-}
+void Table::Section(const std::string& title) { title_ = title; }
 
 void Table::Row(const std::string& name, size_t bytes, const std::function<void()>& ours,
                 const std::string& control, const std::function<void()>& theirs) {
@@ -89,6 +85,11 @@ void Table::Row(const std::string& name, size_t bytes, const std::function<void(
 
 void Table::Print(const std::string& name, double ours_ns, const std::string& control, double control_ns,
                   double ratio, size_t samples, size_t bytes) {
+  if (!title_.empty() && !options_.json) {
+    std::printf("\n%s\n%-34s %14s %9s   %-22s %14s %7s\n", title_.c_str(), "row", "coffer ns", "GB/s",
+                "control", "control ns", "ratio");
+  }
+  title_.clear();
   if (options_.json) {
     std::printf(
         "{\"name\":\"%s\",\"value\":%.1f,\"unit\":\"ns\",\"control\":\"%s\",\"control_value\":%.1f,\"ratio\":"

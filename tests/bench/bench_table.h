@@ -33,7 +33,7 @@ class Table {
 
   bool Wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
 
-  // Prints a headline (not in JSON).
+  // Sets the headline of the rows that follow (not in JSON).
   void Section(const std::string& title);
 
   // Times `ours` and `theirs` in turns, each doing `bytes` bytes of work a call. `control` names theirs. The
@@ -48,6 +48,7 @@ class Table {
 
  private:
   Options options_;
+  std::string title_;  // not printed yet
 };
 
 }  // namespace coffer::bench
