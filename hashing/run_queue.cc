@@ -9,6 +9,7 @@
 #include "hashing/worker_pool.h"
 
 namespace coffer {
+
 void Run::Hash() {
   if (complete()) {
     HashRun(TreeMode{}, bytes, first_group, &tree);
@@ -18,7 +19,7 @@ void Run::Hash() {
 }
 
 bool RunQueue::Push(Run* run) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   run->hashed = false;
   entries_.push_back(run);
   if (helpers_ >= max_helpers_) return false;
@@ -27,7 +28,7 @@ bool RunQueue::Push(Run* run) {
 }
 
 void RunQueue::HelperRefused() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   --helpers_;
 }
 
@@ -35,7 +36,7 @@ void RunQueue::Help() {
   for (int i = 0;; ++i) {
     Run* run;
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard lock(mutex_);
       run = i < kRunsPerHelp ? Take() : nullptr;
       if (run == nullptr) {
         --helpers_;
@@ -49,7 +50,7 @@ void RunQueue::Help() {
 bool RunQueue::HashOne() {
   Run* run;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     run = Take();
   }
   if (run == nullptr) return false;
@@ -61,14 +62,17 @@ Run* RunQueue::Take() { return taken_ == entries_.size() ? nullptr : entries_[ta
 
 void RunQueue::HashTaken(Run* run) {
   run->Hash();
-  absl::MutexLock lock(&mutex_);
-  run->hashed = true;
-  const std::thread::id self = std::this_thread::get_id();
-  if (std::find(threads_.begin(), threads_.end(), self) == threads_.end()) threads_.push_back(self);
+  {
+    std::lock_guard lock(mutex_);
+    run->hashed = true;
+    const std::thread::id self = std::this_thread::get_id();
+    if (std::find(threads_.begin(), threads_.end(), self) == threads_.end()) threads_.push_back(self);
+  }
+  hashed_.notify_one();
 }
 
 Run* RunQueue::PopDone() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   if (!FirstIsDone()) return nullptr;
   Run* const run = entries_.front();
   entries_.pop_front();
@@ -79,14 +83,14 @@ Run* RunQueue::PopDone() {
 void RunQueue::AwaitFirst(const Run& run) {
   const absl::Time until = absl::Now() + kSpinTime;
   while (!run.hashed && absl::Now() < until) SpinOnce();
-  absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(this, &RunQueue::FirstIsDone));
+  std::unique_lock lock(mutex_);
+  hashed_.wait(lock, [this] { return FirstIsDone(); });
 }
 
 void RunQueue::Abandon() {
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock lock(mutex_);
   entries_.resize(taken_);
-  mutex_.Await(absl::Condition(this, &RunQueue::NothingRuns));
+  hashed_.wait(lock, [this] { return NothingRuns(); });
 }
 
 bool RunQueue::NothingRuns() const {
@@ -94,7 +98,7 @@ bool RunQueue::NothingRuns() const {
 }
 
 int RunQueue::hashing_threads() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return static_cast<int>(threads_.size());
 }
 

@@ -4,15 +4,15 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "hashing/bytes.h"
 #include "hashing/chunk.h"
 #include "hashing/keyed_subtree.h"
@@ -44,48 +44,51 @@ class RunQueue {
 
   // Adds `run` (borrowed until PopDone returns it) behind the others. True if one more helper is wanted: the
   // caller then gets some thread to call Help, or calls HelperRefused.
-  [[nodiscard]] bool Push(Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
+  [[nodiscard]] bool Push(Run* run);
 
   // Hashes runs until there are none left, but not more than kRunsPerHelp, so that a pool stays fair to other
   // streams.
-  void Help() ABSL_LOCKS_EXCLUDED(mutex_);
-  void HelperRefused() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Help();
+  void HelperRefused();
 
   static constexpr int kRunsPerHelp = 16;
 
   // Hashes the first run that nobody has taken yet; false if there is none.
-  bool HashOne() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HashOne();
 
   // Removes the first run if it is done; nullptr otherwise.
-  Run* PopDone() ABSL_LOCKS_EXCLUDED(mutex_);
+  Run* PopDone();
 
   // Waits until the first run, `run`, which must have been taken, is done.
-  void AwaitFirst(const Run& run) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AwaitFirst(const Run& run);
 
   // Drops what nobody has taken and waits for the rest.
-  void Abandon() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Abandon();
 
   // Different threads that have hashed.
-  int hashing_threads() const ABSL_LOCKS_EXCLUDED(mutex_);
+  int hashing_threads() const;
 
  private:
-  // Takes the first run that nobody has; nullptr if there is none.
-  Run* Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void HashTaken(Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool FirstIsDone() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+  // Takes the first run that nobody has; nullptr if there is none. Under the lock, as FirstIsDone and
+  // NothingRuns.
+  Run* Take();
+  void HashTaken(Run* run);
+  bool FirstIsDone() const {
     return !entries_.empty() && entries_.front()->hashed;
   }
-  bool NothingRuns() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool NothingRuns() const;
 
   const int max_helpers_;
-  mutable absl::Mutex mutex_;
+  // Guards all that follows; standard ones, as in WorkerPool.
+  mutable std::mutex mutex_;
+  std::condition_variable hashed_;
   // Asked for and not yet finished.
-  int helpers_ ABSL_GUARDED_BY(mutex_) = 0;
+  int helpers_ = 0;
   // In the order of the stream; the first taken_ are being hashed or done.
-  std::deque<Run*> entries_ ABSL_GUARDED_BY(mutex_);
-  size_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<Run*> entries_;
+  size_t taken_ = 0;
   // Bounded by the threads of the pool and the callers of the stream.
-  std::vector<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread::id> threads_;
 };
 
 }  // namespace coffer

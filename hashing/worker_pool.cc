@@ -8,6 +8,7 @@
 #include "hashing/invariant.h"
 
 namespace coffer {
+
 WorkerPool::WorkerPool(int threads) {
   RequireInvariant(threads >= 1, "a worker pool has at least one thread");
   workers_.reserve(static_cast<size_t>(threads));
