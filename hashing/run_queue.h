@@ -73,9 +73,7 @@ class RunQueue {
   // NothingRuns.
   Run* Take();
   void HashTaken(Run* run);
-  bool FirstIsDone() const {
-    return !entries_.empty() && entries_.front()->hashed;
-  }
+  bool FirstIsDone() const { return !entries_.empty() && entries_.front()->hashed; }
   bool NothingRuns() const;
 
   const int max_helpers_;

@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,18 +36,28 @@ constexpr size_t kBorrowBytes = 128 << 10;
 constexpr size_t kShortPieceBytes = 2 * kRunBytes;
 constexpr size_t kShortRunGroups = kRunGroups / 4;
 
+// The feeding thread hashes too: with as many helpers as cores, one would wait for a core that the others
+// hold.
+int HelpersFor(const WorkerPool* pool) {
+  if (pool == nullptr) return 0;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores - 1, 1, pool->thread_count());
+}
+
 }  // namespace
 
 class TreeHasher::Stream {
  public:
   Stream(WorkerPool* pool, ParentSink sink)
-      : pool_(pool),
-        sink_(std::move(sink)),
-        queue_(std::make_shared<RunQueue>(pool == nullptr ? 0 : pool->thread_count())) {}
+      : pool_(pool), sink_(std::move(sink)), queue_(std::make_shared<RunQueue>(HelpersFor(pool))) {}
 
   ~Stream() {
     // Workers may still be reading our runs.
     queue_->Abandon();
+    if (pool_ == nullptr) return;
+    for (const std::unique_ptr<Run>& run : runs_) {
+      if (run->buffer != nullptr) pool_->GiveBack(std::move(run->buffer));
+    }
   }
 
   void Append(ByteSpan bytes) {
@@ -118,10 +129,15 @@ class TreeHasher::Stream {
   void CopyIn(ByteSpan bytes) {
     if (gathering_ == nullptr) {
       gathering_ = FreeRun();
-      if (gathering_->buffer == nullptr) gathering_->buffer.reset(new uint8_t[kRunBytes]);
+      if (gathering_->buffer == nullptr) gathering_->buffer = NewBuffer();
     }
     if (!bytes.empty()) std::memcpy(gathering_->buffer.get() + gathered_bytes_, bytes.data(), bytes.size());
     gathered_bytes_ += bytes.size();
+  }
+
+  std::unique_ptr<uint8_t[]> NewBuffer() {
+    static_assert(WorkerPool::kBufferBytes == kRunBytes);
+    return pool_ != nullptr ? pool_->TakeBuffer() : std::unique_ptr<uint8_t[]>(new uint8_t[kRunBytes]);
   }
 
   void QueueGathered(size_t bytes) {
