@@ -12,8 +12,9 @@ Admission::Place::Place(Place&& other) noexcept
     : admission_(std::exchange(other.admission_, nullptr)), kind_(other.kind_) {}
 
 Admission::Place& Admission::Place::operator=(Place&& other) noexcept {
-  std::swap(admission_, other.admission_);
-  std::swap(kind_, other.kind_);
+  if (admission_ != nullptr) admission_->Leave(kind_);
+  admission_ = std::exchange(other.admission_, nullptr);
+  kind_ = other.kind_;
   return *this;
 }
 

@@ -34,6 +34,61 @@ absl::StatusOr<v1::FindMissingResponse> FindMissingDigests(BlobStore& store, con
   return response;
 }
 
+absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchPutRequest& request) {
+  std::vector<absl::StatusOr<PutResult>> results(request.items_size(), absl::UnknownError(""));
+  std::vector<BatchItem> items;
+  std::vector<int> item_indexes;
+  for (int i = 0; i < request.items_size(); ++i) {
+    absl::StatusOr<UploadOptions> options = UploadOptionsFromWire(request.items(i).header());
+    if (options.ok()) {
+      items.push_back({*std::move(options), request.items(i).data()});
+      item_indexes.push_back(i);
+    } else {
+      results[i] = options.status();
+    }
+  }
+  std::vector<absl::StatusOr<PutResult>> put = store.PutBatch(items);
+  for (size_t i = 0; i < put.size(); ++i) results[item_indexes[i]] = std::move(put[i]);
+  v1::BatchPutResponse response;
+  for (const absl::StatusOr<PutResult>& result : results) {
+    v1::BatchPutResult& out = *response.add_results();
+    if (result.ok()) {
+      *out.mutable_put() = PutResultToWire(*result);
+    } else {
+      StatusToWire(result.status(), out);
+    }
+  }
+  return response;
+}
+
+absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchGetRequest& request) {
+  std::vector<absl::StatusOr<BatchBlob>> results(request.blobs_size(), absl::UnknownError(""));
+  std::vector<BlobSelector> selectors;
+  std::vector<int> selector_indexes;
+  for (int i = 0; i < request.blobs_size(); ++i) {
+    absl::StatusOr<BlobSelector> selector = SelectorFromWire(request.blobs(i));
+    if (selector.ok()) {
+      selectors.push_back(*std::move(selector));
+      selector_indexes.push_back(i);
+    } else {
+      results[i] = selector.status();
+    }
+  }
+  std::vector<absl::StatusOr<BatchBlob>> got = store.GetBatch(selectors);
+  for (size_t i = 0; i < got.size(); ++i) results[selector_indexes[i]] = std::move(got[i]);
+  v1::BatchGetResponse response;
+  for (absl::StatusOr<BatchBlob>& result : results) {
+    v1::BatchGetResult& out = *response.add_results();
+    if (result.ok()) {
+      out.set_digest(DigestToWire(result->digest));
+      out.set_data(std::move(result->content));
+    } else {
+      StatusToWire(result.status(), out);
+    }
+  }
+  return response;
+}
+
 }  // namespace
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* BlobService::Put(grpc::CallbackServerContext*, grpc::ByteBuffer* response) {
@@ -45,14 +100,20 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServe
   return new GetReactor(backend_, *request);
 }
 
-grpc::ServerUnaryReactor* BlobService::BatchPut(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                                grpc::ByteBuffer*) {
-  return RefuseUnbuilt(context, "BatchPut");
+grpc::ServerUnaryReactor* BlobService::BatchPut(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  return RunUnary<v1::BatchPutRequest>(backend_, "BatchPut", context, request, response,
+                                       [&store = backend_.store](const v1::BatchPutRequest& message) {
+                                         return PutBatch(store, message);
+                                       });
 }
 
-grpc::ServerUnaryReactor* BlobService::BatchGet(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                                grpc::ByteBuffer*) {
-  return RefuseUnbuilt(context, "BatchGet");
+grpc::ServerUnaryReactor* BlobService::BatchGet(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  return RunUnary<v1::BatchGetRequest>(backend_, "BatchGet", context, request, response,
+                                       [&store = backend_.store](const v1::BatchGetRequest& message) {
+                                         return GetBatch(store, message);
+                                       });
 }
 
 grpc::ServerUnaryReactor* BlobService::Stat(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

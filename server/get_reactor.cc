@@ -16,6 +16,7 @@ namespace coffer {
 GetReactor::GetReactor(Backend& backend, const grpc::ByteBuffer& request) : backend_(backend), request_(request) {
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kCall);
   if (!place.ok()) {
+    turn_.Give();
     Finish(ToGrpcStatus(place.status()));
     return;
   }
@@ -30,8 +31,9 @@ void GetReactor::Begin() {
     End(status);
     return;
   }
+  const bool has_piece = piece_is_ready_;
   turn_.Give();
-  if (piece_is_ready_) {
+  if (has_piece) {
     // Without set_buffer_hint: gRPC 1.51 then holds the initial metadata back as well, and waits for a flush that
     // may not come before the next keepalive ping.
     StartWrite(&header_);
@@ -66,6 +68,11 @@ void GetReactor::OnWriteDone(bool ok) {
   } else {
     backend_.pool.Run([this] { Continue(); });
   }
+}
+
+void GetReactor::OnDone() {
+  turn_.Take();
+  delete this;
 }
 
 void GetReactor::Continue() {
@@ -108,6 +115,7 @@ void GetReactor::WritePiece() {
 void GetReactor::End(const absl::Status& status) {
   reader_.reset();
   if (IsServerFailure(status)) backend_.report_failure("Get", status);
+  turn_.Give();
   Finish(ToGrpcStatus(status));
 }
 

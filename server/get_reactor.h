@@ -29,7 +29,7 @@ class GetReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   GetReactor(Backend& backend, const grpc::ByteBuffer& request);
 
   void OnWriteDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
  private:
   // These run on a store thread.

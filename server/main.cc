@@ -3,7 +3,7 @@
 // cofferd: opens the store, serves it, and stops when told to.
 //
 //   1. signals are blocked before the first thread starts, so that only the main thread takes them;
-//   2. data directory locked, store opened, port taken; any failure is one line on stderr and exit code 1;
+//   2. store opened (which locks the data directory), port taken; any failure is one line on stderr and exit code 1;
 //   3. one line on stdout says where it listens;
 //   4. SIGTERM or SIGINT: drain, at most kDrainLimit, then exit code 0. A second signal, or a disk that does not
 //      answer, ends the process at once with 1: everything that was acknowledged is durable already.

@@ -25,6 +25,14 @@ namespace coffer {
 // The codes are the same numbers; the message is carried over, cut to what fits into trailing metadata.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
+// The failure of one item of a batch, into a message with `code` and `message`.
+template <typename Result>
+void StatusToWire(const absl::Status& status, Result& out) {
+  const grpc::Status converted = ToGrpcStatus(status);
+  out.set_code(converted.error_code());
+  out.set_message(converted.error_message());
+}
+
 // Whether an operator should hear of it: the server or its disk failed, not the client.
 bool IsServerFailure(const absl::Status& status);
 

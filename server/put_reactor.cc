@@ -13,6 +13,7 @@ namespace coffer {
 PutReactor::PutReactor(Backend& backend, grpc::ByteBuffer* response) : backend_(backend), response_(response) {
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kCall);
   if (!place.ok()) {
+    turn_.Give();
     Finish(ToGrpcStatus(place.status()));
     return;
   }
@@ -40,6 +41,11 @@ void PutReactor::OnSendInitialMetadataDone(bool ok) {
       End(absl::CancelledError("the stream ended before the client closed it: nothing was stored"));
     }
   });
+}
+
+void PutReactor::OnDone() {
+  turn_.Take();
+  delete this;
 }
 
 void PutReactor::ConsumeMessage() {
@@ -101,6 +107,7 @@ void PutReactor::Commit() {
 void PutReactor::End(const absl::Status& status) {
   upload_.reset();
   if (IsServerFailure(status)) backend_.report_failure("Put", status);
+  turn_.Give();
   Finish(ToGrpcStatus(status));
 }
 

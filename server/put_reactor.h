@@ -33,7 +33,7 @@ class PutReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
   void OnReadDone(bool ok) override;
   void OnSendInitialMetadataDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
  private:
   // These run on a store thread.

@@ -51,6 +51,8 @@ class Server {
   //   2. running calls may end by themselves until `deadline`;
   //   3. the others are cut off, which their clients see as UNAVAILABLE, and free what they held;
   //   4. returns when the last store call has come back.
+  // A call that arrives between 2 and the close of its connection may get CANCELLED instead: gRPC 1.51 does so,
+  // before any code of ours sees the call.
   void Shutdown(absl::Time deadline);
 
  private:

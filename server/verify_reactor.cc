@@ -20,6 +20,7 @@ void ProgressToWire(const VerifyProgress& progress, v1::VerifyProgress& out) {
 
 VerifyReactor::VerifyReactor(Backend& backend, const grpc::ByteBuffer& request)
     : backend_(backend), request_(request) {
+  ShowOrder();
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kVerify);
   if (!place.ok()) {
     Finish(ToGrpcStatus(place.status()));
@@ -33,14 +34,16 @@ void VerifyReactor::Walk() {
   v1::VerifyRequest request;
   absl::Status status = ParseBuffer(request_, request);
   if (status.ok()) status = Verify(request);
+  if (IsServerFailure(status)) backend_.report_failure("Verify", status);
+  // Before the client can know of the end: its next call may want the place.
+  place_ = {};
+  std::unique_lock lock(mutex_);
   if (status.ok()) {
     v1::VerifyResponse last;
     ProgressToWire(progress_, *last.mutable_progress());
     last.mutable_progress()->set_done(true);
-    Push(last);
+    queue_.push_back(ToBuffer(last));
   }
-  if (IsServerFailure(status)) backend_.report_failure("Verify", status);
-  std::unique_lock lock(mutex_);
   has_ended_ = true;
   result_ = status;
   Proceed(std::move(lock));
@@ -115,6 +118,13 @@ void VerifyReactor::OnCancel() {
   is_cancelled_ = true;
   has_room_.notify_all();
 }
+
+void VerifyReactor::OnDone() {
+  ShowOrder();
+  delete this;
+}
+
+void VerifyReactor::ShowOrder() { std::unique_lock(mutex_).unlock(); }
 
 void VerifyReactor::Proceed(std::unique_lock<std::mutex> lock) {
   if (is_writing_) return;

@@ -36,7 +36,7 @@ class VerifyReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
  private:
   // These run on the store thread of the walk.
@@ -44,6 +44,9 @@ class VerifyReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   absl::Status Verify(const v1::VerifyRequest& request);
   bool OnProgress(const VerifyProgress& progress);
   void Push(const v1::VerifyResponse& message);
+
+  // For a race detector, as Turn: after the constructor and before the destructor.
+  void ShowOrder();
 
   // Starts the next write, or finishes. Called with `lock` held, returns with it free and `this` possibly gone.
   void Proceed(std::unique_lock<std::mutex> lock);

@@ -26,23 +26,39 @@ BlobStore::BlobStore(std::unique_ptr<Engine> engine, Options options)
     : engine_(std::move(engine)), options_(std::move(options)) {}
 
 absl::StatusOr<std::unique_ptr<Upload>> BlobStore::BeginUpload(UploadOptions options) {
-  options.bucket = BucketOrDefault(options.bucket);
-  if (absl::Status status = CheckBucket(options.bucket); !status.ok()) return status;
-  if (!options.name.empty()) {
-    if (absl::Status status = CheckName(options.name); !status.ok()) return status;
-  }
-  absl::StatusOr<Metadata> metadata = NormaliseMetadata(options.metadata);
-  if (!metadata.ok()) return metadata.status();
-  options.metadata = *std::move(metadata);
-  const uint64_t declared = options.declared_size_bytes.value_or(0);
-  if (declared > options_.max_blob_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("the declared size of ", declared, " bytes is above ",
-                                                     options_.max_blob_bytes, ", the limit for a blob"));
-  }
-  absl::StatusOr<std::unique_ptr<Staging>> staging = engine_->Stage(declared);
+  if (absl::Status status = NormaliseClaims(options, options_.max_blob_bytes); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Staging>> staging = engine_->Stage(options.declared_size_bytes.value_or(0));
   if (!staging.ok()) return staging.status();
   return std::make_unique<Upload>(*std::move(staging), std::move(options), options_.max_blob_bytes,
                                   options_.hash_workers, options_.now);
+}
+
+std::vector<absl::StatusOr<PutResult>> BlobStore::PutBatch(absl::Span<const BatchItem> items) {
+  size_t total_bytes = 0;
+  for (const BatchItem& item : items) total_bytes += item.content.size();
+  if (items.size() > kMaxBatch || total_bytes > kMaxBatchBytes) {
+    return {items.size(), absl::InvalidArgumentError(absl::StrCat(
+                              "the batch has ", items.size(), " blobs and ", total_bytes, " bytes: at most ", kMaxBatch,
+                              " blobs and ", kMaxBatchBytes, " bytes are allowed"))};
+  }
+  return coffer::PutBatch(*engine_, items, options_.now());
+}
+
+std::vector<absl::StatusOr<BatchBlob>> BlobStore::GetBatch(absl::Span<const BlobSelector> blobs) {
+  if (blobs.size() > kMaxBatch) {
+    return {blobs.size(), absl::InvalidArgumentError(absl::StrCat("the batch has ", blobs.size(), " blobs: at most ",
+                                                                  kMaxBatch, " are allowed"))};
+  }
+  std::vector<absl::StatusOr<OpenedBlob>> opened;
+  for (const BlobSelector& blob : blobs) {
+    absl::StatusOr<Opened> content = OpenContent(blob, {});
+    if (content.ok()) {
+      opened.push_back(OpenedBlob{content->digest, std::move(content->content)});
+    } else {
+      opened.push_back(content.status());
+    }
+  }
+  return coffer::GetBatch(std::move(opened));
 }
 
 absl::StatusOr<BlobStore::Opened> BlobStore::OpenContent(const BlobSelector& blob, ByteRange range) {

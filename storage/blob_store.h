@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "hashing/digest.h"
 #include "hashing/worker_pool.h"
+#include "storage/batch.h"
 #include "storage/blob_reader.h"
 #include "storage/engine.h"
 #include "storage/reference.h"
@@ -64,6 +65,14 @@ class BlobStore {
   // Starts an upload; nothing of it is visible before Upload::Commit. INVALID_ARGUMENT for a bad bucket, name,
   // metadata or declared size.
   absl::StatusOr<std::unique_ptr<Upload>> BeginUpload(UploadOptions options);
+
+  // Puts many small blobs, all that can be put in one commit, and answers for each in order (batch.h). With more than
+  // kMaxBatch items or kMaxBatchBytes of content every item gets INVALID_ARGUMENT.
+  std::vector<absl::StatusOr<PutResult>> PutBatch(absl::Span<const BatchItem> items);
+
+  // Gets many small blobs whole and verified, each on its own (batch.h). With more than kMaxBatch selectors every
+  // one gets INVALID_ARGUMENT.
+  std::vector<absl::StatusOr<BatchBlob>> GetBatch(absl::Span<const BlobSelector> blobs);
 
   // Opens a range of a blob for one pass of verified reading. The reader pins what it reads: later deletes and
   // overwrites do not touch it. NOT_FOUND; INVALID_ARGUMENT if the range starts behind the end.

@@ -42,6 +42,18 @@ class Staging {
   virtual absl::StatusOr<bool> Publish(const Reference& reference) = 0;
 };
 
+// A blob that is in memory as a whole, to be published together with others. Views are borrowed for the call.
+struct WholeBlob {
+  struct Piece {
+    PieceId id;
+    absl::string_view bytes;
+  };
+
+  Reference reference;
+  // Every piece, in increasing order.
+  std::vector<Piece> pieces;
+};
+
 // A published blob, pinned: it stays readable until this is destroyed, whatever is deleted meanwhile. Used by
 // one thread at a time.
 class Content {
@@ -88,6 +100,10 @@ class Engine {
 
   // Starts an upload. RESOURCE_EXHAUSTED if the disk has no room for `declared_size_bytes` (0: not known).
   virtual absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) = 0;
+
+  // Does for each blob what Staging::Publish does, for all of them in one step. Returns for each whether its content
+  // was there already. RESOURCE_EXHAUSTED if the disk has no room.
+  virtual absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) = 0;
 
   // Points a reference at stored content, making the bucket; returns the content's size. NOT_FOUND if there is
   // no record of reference.digest. reference.size_bytes is not read.

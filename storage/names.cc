@@ -33,8 +33,12 @@ bool IsKeyCharacter(char c) {
 
 std::string Quoted(absl::string_view value) {
   constexpr size_t kShown = 80;
-  if (value.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCHexEscape(value), "\"");
-  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(value.substr(0, kShown)), "\"... (", value.size(), " bytes)");
+  const absl::string_view shown = value.substr(0, kShown);
+  // A message is a string on the wire and has to be UTF-8, also where the cut goes through a character.
+  std::string quoted =
+      absl::StrCat("\"", IsUtf8(shown) ? absl::Utf8SafeCHexEscape(shown) : absl::CHexEscape(shown), "\"");
+  if (value.size() > kShown) absl::StrAppend(&quoted, "... (", value.size(), " bytes)");
+  return quoted;
 }
 
 absl::Status CheckBucket(absl::string_view bucket) {

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "hashing/bytes.h"
-#include "storage/names.h"
 
 namespace coffer {
 
@@ -46,30 +45,15 @@ absl::Status Upload::Append(absl::string_view bytes) {
 }
 
 absl::StatusOr<PutResult> Upload::Commit() {
-  if (options_.declared_size_bytes.has_value() && size_bytes_ != *options_.declared_size_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the upload ended after ", size_bytes_,
-                                                   " bytes, but its declared size is ", *options_.declared_size_bytes));
-  }
   const Digest digest = hasher_.Finish();
-  if (options_.expected_digest.has_value() && !(digest == *options_.expected_digest)) {
-    return absl::InvalidArgumentError(absl::StrCat("the content's digest is ", digest.ToHex(), ", not the expected ",
-                                                   options_.expected_digest->ToHex()));
-  }
-  Reference reference;
-  reference.bucket = std::move(options_.bucket);
-  reference.name = options_.name.empty() ? digest.ToHex() : std::move(options_.name);
-  reference.digest = digest;
-  reference.size_bytes = size_bytes_;
-  reference.metadata = std::move(options_.metadata);
-  reference.created = now_();
-  if (absl::Status status = CheckNameFits(reference.name, digest); !status.ok()) return status;
-
+  absl::StatusOr<Reference> reference = ReferenceFor(options_, digest, size_bytes_, now_());
+  if (!reference.ok()) return reference.status();
   absl::Status status = pieces_.TakeRest(
       [this](const PieceId& id, absl::string_view piece) { return staging_->Add(id, piece); });
   if (!status.ok()) return status;
-  absl::StatusOr<bool> deduplicated = staging_->Publish(reference);
+  absl::StatusOr<bool> deduplicated = staging_->Publish(*reference);
   if (!deduplicated.ok()) return deduplicated.status();
-  return PutResult{digest, size_bytes_, *deduplicated, std::move(reference.name)};
+  return PutResult{digest, size_bytes_, *deduplicated, std::move(reference->name)};
 }
 
 }  // namespace coffer

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,28 +14,9 @@
 #include "hashing/tree_hasher.h"
 #include "storage/engine.h"
 #include "storage/layout.h"
-#include "storage/reference.h"
+#include "storage/put_claims.h"
 
 namespace coffer {
-
-struct UploadOptions {
-  // Empty means "default".
-  std::string bucket;
-  // Empty means the digest's hex.
-  std::string name;
-  std::optional<Digest> expected_digest;
-  std::optional<uint64_t> declared_size_bytes;
-  Metadata metadata;
-};
-
-struct PutResult {
-  Digest digest;
-  uint64_t size_bytes = 0;
-  // The content was stored already; only the reference was written.
-  bool deduplicated = false;
-  // The name that the reference got.
-  std::string name;
-};
 
 // Used by one thread at a time. Destroying it without Commit discards everything. Holds about two segments of
 // memory (layout.h) plus what TreeHasher and Staging hold, whatever the size of the blob.

@@ -58,17 +58,18 @@ class MemoryEngine : public Engine {
 
   bool Publish(Pieces staged, const Reference& reference) {
     std::lock_guard lock(mutex_);
-    const bool present = blobs_.contains(reference.digest);
-    if (present) {
-      ++puts_deduplicated_;
-      deduplicated_bytes_ += reference.size_bytes;
-    } else {
-      ++puts_new_;
-      staged.size_bytes = reference.size_bytes;
-      blobs_.emplace(reference.digest, std::make_shared<const Pieces>(std::move(staged)));
+    return PublishLocked(std::move(staged), reference);
+  }
+
+  absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
+    std::lock_guard lock(mutex_);
+    std::vector<bool> deduplicated;
+    for (const WholeBlob& blob : blobs) {
+      Pieces staged;
+      for (const auto& [id, bytes] : blob.pieces) staged.by_id.emplace(id, bytes);
+      deduplicated.push_back(PublishLocked(std::move(staged), blob.reference));
     }
-    SetReference(reference);
-    return present;
+    return deduplicated;
   }
 
   absl::StatusOr<uint64_t> Bind(const Reference& reference) override {
@@ -181,6 +182,21 @@ class MemoryEngine : public Engine {
     absl::Time created;
     std::map<std::string, Reference, std::less<>> references;
   };
+
+  // Under mutex_.
+  bool PublishLocked(Pieces staged, const Reference& reference) {
+    const bool present = blobs_.contains(reference.digest);
+    if (present) {
+      ++puts_deduplicated_;
+      deduplicated_bytes_ += reference.size_bytes;
+    } else {
+      ++puts_new_;
+      staged.size_bytes = reference.size_bytes;
+      blobs_.emplace(reference.digest, std::make_shared<const Pieces>(std::move(staged)));
+    }
+    SetReference(reference);
+    return present;
+  }
 
   // Under mutex_.
   void SetReference(const Reference& reference) {

@@ -46,9 +46,11 @@ class RowContent : public Content {
 
   absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
     piece_.Reset();
+    rocksdb::ReadOptions options;
+    // One large blob would push everything else out of the cache; the file system caches content as well.
+    options.fill_cache = id.level > 0;
     const std::string key = PieceKey(content_id_, id);
-    const rocksdb::Status status =
-        database_.db().Get(rocksdb::ReadOptions(), database_.content(), ToSlice(key), &piece_);
+    const rocksdb::Status status = database_.db().Get(options, database_.content(), ToSlice(key), &piece_);
     if (status.IsNotFound()) return absl::DataLossError("a stored piece is missing");
     if (!status.ok()) return ToStatus(status, "reading a piece of content");
     return ToView(piece_);

@@ -60,6 +60,10 @@ class RocksEngine : public Engine {
     return std::make_unique<RocksStaging>(staging_);
   }
 
+  absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
+    return PublishWhole(staging_, blobs);
+  }
+
   absl::StatusOr<uint64_t> Bind(const Reference& reference) override {
     if (absl::Status status = disk_space_.Check(0); !status.ok()) return status;
     Reference sized = reference;

@@ -17,6 +17,38 @@ std::pair<std::string, std::string> ContentKeys(ContentId content) {
   return {NumberedKey("", content), NumberedKey("", content + 1)};
 }
 
+// What stands under a digest.
+struct Present {
+  std::optional<Record> record;
+  // There is a row, but it cannot be believed: a put heals it.
+  bool is_damaged = false;
+};
+
+absl::StatusOr<Present> FindRecord(Database& database, Batch& batch, const Digest& digest) {
+  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), digest.view());
+  if (!value.ok()) return value.status();
+  Present present;
+  if (!value->has_value()) return present;
+  absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
+  present.is_damaged = !row.ok();
+  if (row.ok()) present.record = std::move(row->record);
+  return present;
+}
+
+absl::Status PutWhole(Database& database, Batch& batch, const WholeBlob& blob, bool heals) {
+  if (blob.reference.size_bytes <= kRowBytes) {
+    // Either may be missing: an empty blob has no row, one of a single chunk group no page.
+    absl::string_view row;
+    absl::string_view page;
+    for (const auto& [id, bytes] : blob.pieces) (id.level == 0 ? row : page) = bytes;
+    return PutRecord(database, batch, blob.reference, kInline, page, row, heals);
+  }
+  absl::StatusOr<uint64_t> content = TakeNumber(database, batch, kNextContentKey, 1);
+  if (!content.ok()) return content.status();
+  for (const auto& [id, bytes] : blob.pieces) batch.Put(database.content(), PieceKey(*content, id), bytes);
+  return PutRecord(database, batch, blob.reference, *content, "", "", heals);
+}
+
 absl::Status DropIntent(Database& database, Committer& committer, ContentId content) {
   return committer.Commit(0, [&](Batch& batch) {
     batch.Delete(database.meta(), NumberedKey(kIntentPrefix, content));
@@ -39,6 +71,30 @@ absl::Status DropContent(Database& database, Committer& committer, ContentId con
   status = ToStatus(database.db().DeleteRange(rocksdb::WriteOptions(), database.content(), begin_slice, end_slice), what);
   if (!status.ok()) return status;
   return DropIntent(database, committer, content);
+}
+
+absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Span<const WholeBlob> blobs) {
+  uint64_t size_bytes = 0;
+  for (const WholeBlob& blob : blobs) size_bytes += blob.reference.size_bytes;
+  // Once in the log, and once more when the memtable is flushed.
+  if (absl::Status status = context.disk_space.Check(2 * size_bytes); !status.ok()) return status;
+  Database& database = context.database;
+  std::vector<bool> deduplicated(blobs.size());
+  absl::Status status = context.committer.Commit(size_bytes, [&](Batch& batch) -> absl::Status {
+    for (size_t i = 0; i < blobs.size(); ++i) {
+      const Reference& reference = blobs[i].reference;
+      absl::StatusOr<Present> present = FindRecord(database, batch, reference.digest);
+      if (!present.ok()) return present.status();
+      deduplicated[i] = present->record.has_value();
+      absl::Status put = deduplicated[i] ? SetReference(database, batch, reference, *present->record)
+                                         : PutWhole(database, batch, blobs[i], present->is_damaged);
+      if (!put.ok()) return put;
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < blobs.size(); ++i) context.CountPut(blobs[i].reference.size_bytes, deduplicated[i]);
+  return deduplicated;
 }
 
 PublishingDigests::Claim::Claim(PublishingDigests& digests, const Digest& digest)
@@ -142,75 +198,48 @@ absl::Status RocksStaging::Ingest() {
 }
 
 absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
+  if (!on_disk()) {
+    WholeBlob blob{reference, {}};
+    for (const auto& [id, bytes] : gathered_) blob.pieces.push_back({id, bytes});
+    absl::StatusOr<std::vector<bool>> deduplicated = PublishWhole(context_, absl::MakeConstSpan(&blob, 1));
+    if (!deduplicated.ok()) return deduplicated.status();
+    return deduplicated->front();
+  }
   if (writer_ != nullptr) {
     if (absl::Status status = FinishFile(); !status.ok()) return status;
   }
-  absl::StatusOr<Outcome> outcome = Outcome::kPublished;
-  if (on_disk()) {
-    PublishingDigests::Claim claim(context_.publishing, reference.digest);
-    outcome = CommitRows(reference);
-    if (outcome.ok() && *outcome == Outcome::kNeedsContent) {
-      if (absl::Status status = Ingest(); !status.ok()) return status;
-      outcome = CommitRows(reference);
-    }
-  } else {
-    // Once in the log, and once more when the memtable is flushed.
-    if (absl::Status status = context_.disk_space.Check(2 * gathered_bytes_); !status.ok()) return status;
+  PublishingDigests::Claim claim(context_.publishing, reference.digest);
+  absl::StatusOr<Outcome> outcome = CommitRows(reference);
+  if (outcome.ok() && *outcome == Outcome::kNeedsContent) {
+    if (absl::Status status = Ingest(); !status.ok()) return status;
     outcome = CommitRows(reference);
   }
   if (!outcome.ok()) return outcome.status();
-  if (*outcome == Outcome::kDeduplicated) {
-    ++context_.puts_deduplicated;
-    context_.deduplicated_bytes += reference.size_bytes;
-    return true;
-  }
-  ++context_.puts_new;
-  published_ = true;
-  return false;
+  published_ = *outcome == Outcome::kPublished;
+  context_.CountPut(reference.size_bytes, !published_);
+  return !published_;
 }
 
 absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& reference) {
   Database& database = context_.database;
   Outcome outcome = Outcome::kPublished;
-  absl::Status status = context_.committer.Commit(gathered_bytes_, [&](Batch& batch) -> absl::Status {
-    absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), reference.digest.view());
-    if (!value.ok()) return value.status();
-    if (value->has_value()) {
-      const absl::StatusOr<RecordRow> row = DecodeRecord(reference.digest, **value);
-      if (row.ok()) {
-        outcome = Outcome::kDeduplicated;
-        return SetReference(database, batch, reference, row->record);
-      }
+  absl::Status status = context_.committer.Commit(0, [&](Batch& batch) -> absl::Status {
+    absl::StatusOr<Present> present = FindRecord(database, batch, reference.digest);
+    if (!present.ok()) return present.status();
+    if (present->record.has_value()) {
+      outcome = Outcome::kDeduplicated;
+      return SetReference(database, batch, reference, *present->record);
     }
-    if (on_disk() && !ingested_) {
+    if (!ingested_) {
       outcome = Outcome::kNeedsContent;
       return absl::OkStatus();
     }
     outcome = Outcome::kPublished;
-    // A record that is there all the same is damaged, and this put heals it.
-    return PutContent(batch, reference, value->has_value());
+    batch.Delete(database.meta(), NumberedKey(kIntentPrefix, content_id_));
+    return PutRecord(database, batch, reference, content_id_, "", "", present->is_damaged);
   });
   if (!status.ok()) return status;
   return outcome;
-}
-
-absl::Status RocksStaging::PutContent(Batch& batch, const Reference& reference, bool heals) {
-  Database& database = context_.database;
-  if (on_disk()) {
-    batch.Delete(database.meta(), NumberedKey(kIntentPrefix, content_id_));
-    return PutRecord(database, batch, reference, content_id_, "", "", heals);
-  }
-  if (reference.size_bytes <= kRowBytes) {
-    // In key order the row comes before its page; either may be missing.
-    absl::string_view row;
-    absl::string_view page;
-    for (const auto& [id, bytes] : gathered_) (id.level == 0 ? row : page) = bytes;
-    return PutRecord(database, batch, reference, kInline, page, row, heals);
-  }
-  absl::StatusOr<uint64_t> number = TakeNumber(database, batch, kNextContentKey, 1);
-  if (!number.ok()) return number.status();
-  for (const auto& [id, bytes] : gathered_) batch.Put(database.content(), PieceKey(*number, id), bytes);
-  return PutRecord(database, batch, reference, *number, "", "", heals);
 }
 
 }  // namespace coffer::rocks

@@ -45,6 +45,11 @@ struct StagingContext {
   std::atomic<uint64_t> puts_new = 0;
   std::atomic<uint64_t> puts_deduplicated = 0;
   std::atomic<uint64_t> deduplicated_bytes = 0;
+
+  void CountPut(uint64_t size_bytes, bool deduplicated) {
+    ++(deduplicated ? puts_deduplicated : puts_new);
+    if (deduplicated) deduplicated_bytes += size_bytes;
+  }
 };
 
 class RocksStaging : public Staging {
@@ -79,7 +84,6 @@ class RocksStaging : public Staging {
   absl::Status WritePiece(const PieceId& id, absl::string_view bytes);
   absl::Status FinishFile();
   absl::StatusOr<Outcome> CommitRows(const Reference& reference);
-  absl::Status PutContent(Batch& batch, const Reference& reference, bool heals);
   absl::Status Ingest();
   void DropGathered();
 
@@ -94,6 +98,9 @@ class RocksStaging : public Staging {
   bool ingested_ = false;
   bool published_ = false;
 };
+
+// Publishes blobs that are in memory as a whole, in one batch.
+absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Span<const WholeBlob> blobs);
 
 // Removes the content of an id that no record names, and its intent.
 absl::Status DropContent(Database& database, Committer& committer, ContentId content);

@@ -24,8 +24,8 @@
 #include "hashing/kernel.h"
 #include "hashing/subtree.h"
 #include "hashing/tree_hasher.h"
-#include "tests/bench/bench_table.h"
 #include "tests/bench/hash_peers.h"
+#include "tests/bench/timed_rows.h"
 
 namespace coffer::bench {
 namespace {
@@ -63,18 +63,17 @@ bool Among(const std::string& name, std::initializer_list<const char*> algorithm
 }
 
 // `ours` beside the official BLAKE3 and the other peers named, all over the same message.
-void AgainstPeers(Table& table, const std::string& name, ByteSpan bytes, const std::function<void()>& ours,
-                  std::initializer_list<const char*> algorithms) {
+void AgainstPeers(TimedRows& table, const std::string& name, ByteSpan bytes,
+                  const std::function<void()>& ours, std::initializer_list<const char*> algorithms) {
   if (const Peer* official = OfficialBlake3()) {
-    table.Row(name, bytes.size(), ours, official->name, [&] { official->hash(bytes); });
+    table.Add(name, ours, official->name, [&] { official->hash(bytes); });
   }
   for (const Peer& peer : OtherPeers()) {
-    if (Among(peer.name, algorithms))
-      table.Row(name, bytes.size(), ours, peer.name, [&] { peer.hash(bytes); });
+    if (Among(peer.name, algorithms)) table.Add(name, ours, peer.name, [&] { peer.hash(bytes); });
   }
 }
 
-void OneShots(Table& table) {
+void OneShots(TimedRows& table) {
   table.Section("One message in memory, one thread");
   for (size_t size : {4, 100, 1000, 10000, 65536, 100000, 131072, 262144, 524288, 1000000, 10000000}) {
     const ByteSpan bytes = DataOf(size);
@@ -89,7 +88,7 @@ void OneShots(Table& table) {
   }
 }
 
-void Parallel(Table& table, const Options& options) {
+void Parallel(TimedRows& table, const Options& options) {
   Unpin();
   const int threads = static_cast<int>(std::thread::hardware_concurrency());
   WorkerPool pool(threads);
@@ -99,25 +98,24 @@ void Parallel(Table& table, const Options& options) {
     const ByteSpan bytes = DataOf(size);
     const std::string name = "parallel/" + std::to_string(size);
     AgainstPeers(table, name, bytes, [&] { HashTree(&pool, bytes, size, false); }, {"sha256"});
-    table.Row(
-        name, size, [&] { HashTree(&pool, bytes, size, false); }, "coffer one thread",
-        [&] { HashOne(bytes); });
+    table.Add(
+        name, [&] { HashTree(&pool, bytes, size, false); }, "coffer one thread", [&] { HashOne(bytes); });
   }
   table.Section("A stream of unaligned 60 KiB pieces, " + std::to_string(threads) +
                 " workers, beside one buffer");
   for (size_t size : {1000000, 10000000, 100000000}) {
     if (options.quick && size > 10000000) continue;
     const ByteSpan bytes = DataOf(size);
-    table.Row(
-        "pieces/" + std::to_string(size), size, [&] { HashTree(&pool, bytes, kUnalignedPieceBytes, false); },
+    table.Add(
+        "pieces/" + std::to_string(size), [&] { HashTree(&pool, bytes, kUnalignedPieceBytes, false); },
         "coffer one buffer", [&] { HashTree(&pool, bytes, size, false); });
   }
   PinToOneCore();
   table.Section("The outboard made while hashing, one thread, beside hashing without");
   for (size_t size : {1000000, 10000000}) {
     const ByteSpan bytes = DataOf(size);
-    table.Row(
-        "outboard/" + std::to_string(size), size, [&] { HashTree(nullptr, bytes, size, true); },
+    table.Add(
+        "outboard/" + std::to_string(size), [&] { HashTree(nullptr, bytes, size, true); },
         "coffer, no outboard", [&] { HashTree(nullptr, bytes, size, false); });
   }
 }
@@ -137,7 +135,7 @@ double TwoThreadsNs(size_t size, size_t messages) {
   return (NowNs() - start) / static_cast<double>(2 * messages);
 }
 
-void TwoWorkers(Table& table, const Options& options) {
+void TwoWorkers(TimedRows& table, const Options& options) {
   Unpin();
   table.Section(
       "Two workers on one message, beside two independent threads on a message each (ns a message)");
@@ -146,17 +144,13 @@ void TwoWorkers(Table& table, const Options& options) {
     const std::string name = "two-workers/" + std::to_string(size);
     if (!table.Wants(name)) continue;
     const size_t messages = std::max<size_t>(1, (options.quick ? 20000000 : 100000000) / size);
-    std::vector<std::array<double, 3>> turns;
-    for (int turn = 0; turn < (options.quick ? 5 : 15); ++turn) {
+    const auto ours = [&] {
       const double start = NowNs();
       for (size_t i = 0; i < messages; ++i) HashTree(&pool, DataOf(size), size, false);
-      const double ours = (NowNs() - start) / static_cast<double>(messages);
-      const double theirs = TwoThreadsNs(size, (messages + 1) / 2);
-      turns.push_back({theirs / ours, ours, theirs});
-    }
-    std::sort(turns.begin(), turns.end());
-    const std::array<double, 3>& median = turns[turns.size() / 2];
-    table.Print(name, median[1], "two threads", median[2], median[0], turns.size(), size);
+      return (NowNs() - start) / static_cast<double>(messages);
+    };
+    table.AddTimes(name, options.quick ? 5 : 15, ours, "two threads",
+                   [&] { return TwoThreadsNs(size, (messages + 1) / 2); });
   }
   PinToOneCore();
 }
@@ -168,7 +162,7 @@ void HashStream(ByteSpan piece, size_t times) {
   Consume(hasher.Finalize().data()[0]);
 }
 
-void Streams(Table& table, const Options& options) {
+void Streams(TimedRows& table, const Options& options) {
   struct Case {
     const char* name;
     size_t piece_bytes;
@@ -179,22 +173,20 @@ void Streams(Table& table, const Options& options) {
     table.Section(std::string("Long streams on one thread: ") + c.name);
     const size_t times = options.quick ? c.times / 10 : c.times;
     const ByteSpan piece = DataOf(c.piece_bytes);
-    const size_t total = piece.size() * times;
     const Kernel& fastest = ActiveKernel();
     for (const Kernel* kernel : AllKernels()) {
       if (!kernel->supported() || OfficialBlake3() == nullptr) continue;
       SetActiveKernel(*kernel);
-      table.Row(
-          std::string(c.name) + "/" + kernel->name, total, [&] { HashStream(piece, times); },
-          "blake3 official", [&] { HashStreamOfficially(piece, times); });
+      table.Add(
+          std::string(c.name) + "/" + kernel->name, [&] { HashStream(piece, times); }, "blake3 official",
+          [&] { HashStreamOfficially(piece, times); });
     }
     SetActiveKernel(fastest);
     for (const Peer& peer : OtherPeers()) {
       if (!Among(peer.name, {"sha1", "sha256", "sha3-256", "blake2s", "blake2b"})) continue;
       // A stream of pieces costs these no more and no less than as many messages of a piece.
-      table.Row(
-          std::string(c.name) + "/" + std::string(fastest.name), total, [&] { HashStream(piece, times); },
-          peer.name,
+      table.Add(
+          std::string(c.name) + "/" + std::string(fastest.name), [&] { HashStream(piece, times); }, peer.name,
           [&] {
             for (size_t i = 0; i < times; ++i) peer.hash(piece);
           });
@@ -202,7 +194,7 @@ void Streams(Table& table, const Options& options) {
   }
 }
 
-void Messages(Table& table) {
+void Messages(TimedRows& table) {
   table.Section("Messages one by one, one thread, against many algorithms");
   for (size_t size : {5000000, 1024, 10}) {
     const ByteSpan bytes = DataOf(size);
@@ -213,10 +205,8 @@ void Messages(Table& table) {
 }
 
 // `blobs` in one batch, beside the official BLAKE3 one by one (ns a batch).
-void BatchRow(Table& table, const std::string& name, const std::vector<ByteSpan>& blobs) {
+void BatchRow(TimedRows& table, const std::string& name, const std::vector<ByteSpan>& blobs) {
   std::vector<Digest> digests(blobs.size());
-  size_t total = 0;
-  for (ByteSpan blob : blobs) total += blob.size();
   const auto ours = [&] {
     HashBatch(blobs, absl::MakeSpan(digests));
     Consume(digests[0].data()[0]);
@@ -227,13 +217,13 @@ void BatchRow(Table& table, const std::string& name, const std::vector<ByteSpan>
     if (Among(peer.name, {"sha256"})) peers.push_back(&peer);
   }
   for (const Peer* peer : peers) {
-    table.Row(name, total, ours, peer->name, [&] {
+    table.Add(name, ours, peer->name, [&] {
       for (ByteSpan blob : blobs) peer->hash(blob);
     });
   }
 }
 
-void Batches(Table& table) {
+void Batches(TimedRows& table) {
   table.Section("Batches of 64 messages, one thread (ns a batch)");
   for (size_t size : {10, 100, 1000, 1024, 4096, 11264, 16384}) {
     std::vector<ByteSpan> blobs;
@@ -265,7 +255,7 @@ double ThreadsNs(int threads, size_t times, const std::function<void()>& work) {
   return (NowNs() - start) / static_cast<double>(times) / threads;
 }
 
-void ElevenKib(Table& table, const Options& options) {
+void ElevenKib(TimedRows& table, const Options& options) {
   Unpin();
   constexpr size_t kSize = 11 << 10;
   constexpr size_t kBatch = 64;
@@ -289,17 +279,13 @@ void ElevenKib(Table& table, const Options& options) {
       if (!table.Wants(name)) continue;
       const bool batched = std::strcmp(way, "batched") == 0;
       for (const Peer* peer : peers) {
-        std::vector<std::array<double, 3>> turns;
         const size_t times = options.quick ? 3000 : 20000;
-        for (int turn = 0; turn < (options.quick ? 3 : 9); ++turn) {
-          const double ours = batched ? ThreadsNs(threads, times / kBatch, batch) / kBatch
-                                      : ThreadsNs(threads, times, [&] { HashOne(bytes); });
-          const double theirs = ThreadsNs(threads, times, [&] { peer->hash(bytes); });
-          turns.push_back({theirs / ours, ours, theirs});
-        }
-        std::sort(turns.begin(), turns.end());
-        const std::array<double, 3>& median = turns[turns.size() / 2];
-        table.Print(name, median[1], peer->name, median[2], median[0], turns.size(), kSize);
+        const auto ours = [&] {
+          return batched ? ThreadsNs(threads, times / kBatch, batch) / kBatch
+                         : ThreadsNs(threads, times, [&] { HashOne(bytes); });
+        };
+        table.AddTimes(name, options.quick ? 3 : 9, ours, peer->name,
+                       [&] { return ThreadsNs(threads, times, [&] { peer->hash(bytes); }); });
       }
     }
   }
@@ -319,7 +305,7 @@ void HashFile(WorkerPool* pool, const std::string& path) {
   Consume(hasher.Finish().data()[0]);
 }
 
-void Files(Table& table, const Options& options, size_t file_mib) {
+void Files(TimedRows& table, const Options& options, size_t file_mib) {
   const std::string name = "file/" + std::to_string(file_mib) + "MiB";
   if (!table.Wants(name)) return;
   if (std::system("command -v b3sum >/dev/null") != 0) {
@@ -338,19 +324,16 @@ void Files(Table& table, const Options& options, size_t file_mib) {
   Unpin();
   WorkerPool pool(static_cast<int>(std::thread::hardware_concurrency()));
   const std::string command = "b3sum --no-names " + path + " >/dev/null";
-  std::vector<std::array<double, 3>> turns;
-  for (int turn = 0; turn < (options.quick ? 3 : 7); ++turn) {
-    double start = NowNs();
+  const auto ours = [&] {
+    const double start = NowNs();
     HashFile(&pool, path);
-    const double ours = NowNs() - start;
-    start = NowNs();
+    return NowNs() - start;
+  };
+  table.AddTimes(name, options.quick ? 3 : 7, ours, "b3sum", [&] {
+    const double start = NowNs();
     if (std::system(command.c_str()) != 0) std::fprintf(stderr, "hash_bench: b3sum failed\n");
-    const double theirs = NowNs() - start;
-    turns.push_back({theirs / ours, ours, theirs});
-  }
-  std::sort(turns.begin(), turns.end());
-  const std::array<double, 3>& median = turns[turns.size() / 2];
-  table.Print(name, median[1], "b3sum", median[2], median[0], turns.size(), file_mib << 20);
+    return NowNs() - start;
+  });
   ::unlink(path.c_str());
   PinToOneCore();
 }
@@ -360,7 +343,7 @@ void Run(const Options& options, size_t file_mib) {
     std::printf("kernel %s, %u cores\n", ActiveKernel().name, std::thread::hardware_concurrency());
     for (const std::string& missing : MissingPeers()) std::printf("without %s\n", missing.c_str());
   }
-  Table table(options);
+  TimedRows table(options);
   PinToOneCore();
   OneShots(table);
   Batches(table);

@@ -3,7 +3,7 @@
 // library asks for it.
 #include "tests/bench/hash_peers.h"
 
-#include "tests/bench/bench_table.h"
+#include "tests/bench/timed_rows.h"
 
 #if HAVE_OFFICIAL_BLAKE3
 #include <llvm-c/blake3.h>

@@ -112,6 +112,80 @@ TEST_P(StoreContract, TakesPiecesOfAnySize) {
   }
 }
 
+TEST_P(StoreContract, ABatchIsPutAndGotAsItsBlobsOneByOne) {
+  const size_t sizes[] = {0, 1, 1000, 1024, 1025, kGroupBytes, kGroupBytes + 1, kRowBytes, 3 * kRowBytes + 1, kSegmentBytes};
+  std::vector<std::string> contents;
+  for (const size_t size : sizes) contents.push_back(RandomBytes(size, size));
+  for (int i = 0; i < 200; ++i) contents.push_back(RandomBytes(37 * i % 4000, 1000 + i));
+  contents.push_back(contents[3]);  // known by then, within its own batch
+  std::vector<BatchItem> items;
+  std::vector<BlobSelector> selectors;
+  for (size_t i = 0; i < contents.size(); ++i) {
+    UploadOptions options;
+    options.bucket = "batch";
+    options.name = absl::StrCat("item-", i);
+    items.push_back({options, contents[i]});
+    selectors.push_back(Named("batch", options.name));
+  }
+  const std::vector<absl::StatusOr<PutResult>> put = store_->PutBatch(items);
+  ASSERT_EQ(put.size(), items.size());
+  for (size_t i = 0; i < put.size(); ++i) {
+    ASSERT_TRUE(put[i].ok()) << i << put[i].status();
+    EXPECT_EQ(put[i]->digest, DigestOf(contents[i])) << i;
+    EXPECT_EQ(put[i]->size_bytes, contents[i].size());
+    EXPECT_TRUE(Get("batch", put[i]->name).value_or("?") == contents[i]) << i;
+  }
+  EXPECT_FALSE(put[3]->deduplicated);
+  EXPECT_TRUE(put.back()->deduplicated);
+  const std::vector<absl::StatusOr<BatchBlob>> got = store_->GetBatch(selectors);
+  ASSERT_EQ(got.size(), selectors.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_TRUE(got[i].ok()) << i << got[i].status();
+    EXPECT_TRUE(got[i]->content == contents[i]) << i;
+    EXPECT_EQ(got[i]->digest, DigestOf(contents[i])) << i;
+  }
+  EXPECT_TRUE(store_->VerifyAll()->empty());
+}
+
+TEST_P(StoreContract, InABatchEachFailsOnItsOwn) {
+  ASSERT_TRUE(Put("batch", "there", "there").ok());
+  std::vector<BatchItem> items(4);
+  for (BatchItem& item : items) item.content = "content";
+  items[0].options.name = std::string(1025, 'n');
+  items[1].options.expected_digest = DigestOf("another");
+  items[2].options.declared_size_bytes = 6;
+  items[3].options.name = "good";
+  const std::vector<absl::StatusOr<PutResult>> put = store_->PutBatch(items);
+  ASSERT_EQ(put.size(), 4u);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(absl::IsInvalidArgument(put[i].status())) << put[i].status();
+  EXPECT_TRUE(put[3].ok()) << put[3].status();
+  EXPECT_EQ(store_->List("", "", "", 0)->references.size(), 1u);
+  const std::vector<absl::StatusOr<BatchBlob>> got =
+      store_->GetBatch({Named("batch", "absent"), Named("batch", "there"), ByDigest(DigestOf("absent"))});
+  ASSERT_EQ(got.size(), 3u);
+  EXPECT_TRUE(absl::IsNotFound(got[0].status()));
+  EXPECT_EQ(got[1]->content, "there");
+  EXPECT_TRUE(absl::IsNotFound(got[2].status()));
+}
+
+TEST_P(StoreContract, BatchesHaveLimits) {
+  const std::string large = RandomBytes(kSegmentBytes, 1);
+  std::vector<BatchItem> heavy(4, BatchItem{{}, absl::string_view(large).substr(0, kSegmentBytes - 1000)});
+  const std::vector<absl::StatusOr<PutResult>> too_heavy = store_->PutBatch(heavy);
+  EXPECT_FALSE(too_heavy.front().ok());
+  const std::vector<absl::StatusOr<PutResult>> too_many = store_->PutBatch(std::vector<BatchItem>(1025));
+  EXPECT_TRUE(absl::IsInvalidArgument(too_many.front().status())) << too_many.front().status();
+  const absl::Status many = store_->GetBatch(std::vector<BlobSelector>(1025, Named("", "a"))).front().status();
+  EXPECT_TRUE(absl::IsInvalidArgument(many)) << many;
+  EXPECT_TRUE(absl::StrContains(many.message(), "1024")) << many;
+  // A get whose answers would be too large answers for what fits.
+  ASSERT_TRUE(Put("", "large", large).ok());
+  const std::vector<absl::StatusOr<BatchBlob>> got = store_->GetBatch(std::vector<BlobSelector>(4, Named("", "large")));
+  ASSERT_EQ(got.size(), 4u);
+  EXPECT_TRUE(got[2].ok()) << got[2].status();
+  EXPECT_TRUE(absl::IsResourceExhausted(got[3].status())) << got[3].status();
+}
+
 TEST_P(StoreContract, ReadsExactRanges) {
   const std::string content = RandomBytes(2 * kSegmentBytes + 777, 2);
   ASSERT_TRUE(Put("", "ranged", content).ok());

@@ -25,8 +25,8 @@ class ReadInProcess : public OpenRead {
 
 class InProcess : public StoreUnderTest {
  public:
-  explicit InProcess(std::unique_ptr<Engine> engine)
-      : workers_(2), store_(std::move(engine), BlobStore::Options{.hash_workers = &workers_}) {}
+  InProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept)
+      : kept_(std::move(kept)), workers_(2), store_(std::move(engine), BlobStore::Options{.hash_workers = &workers_}) {}
 
   absl::StatusOr<PutResult> Put(const PutCall& call, const std::string& content) override {
     absl::StatusOr<std::unique_ptr<Upload>> upload = store_.BeginUpload(call.options);
@@ -40,6 +40,13 @@ class InProcess : public StoreUnderTest {
     }
     if (call.fail_after_bytes.has_value()) return absl::CancelledError("the source failed");
     return (*upload)->Commit();
+  }
+
+  std::vector<absl::StatusOr<PutResult>> PutBatch(const std::vector<BatchItem>& items) override {
+    return store_.PutBatch(items);
+  }
+  std::vector<absl::StatusOr<BatchBlob>> GetBatch(const std::vector<BlobSelector>& blobs) override {
+    return store_.GetBatch(blobs);
   }
 
   absl::StatusOr<std::unique_ptr<OpenRead>> Open(const BlobSelector& blob, ByteRange range) override {
@@ -84,14 +91,15 @@ class InProcess : public StoreUnderTest {
   EngineStatus GetStatus() override { return store_.GetStatus(); }
 
  private:
+  const std::shared_ptr<void> kept_;
   WorkerPool workers_;
   BlobStore store_;
 };
 
 }  // namespace
 
-std::unique_ptr<StoreUnderTest> StoreInProcess(std::unique_ptr<Engine> engine) {
-  return std::make_unique<InProcess>(std::move(engine));
+std::unique_ptr<StoreUnderTest> StoreInProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept) {
+  return std::make_unique<InProcess>(std::move(engine), std::move(kept));
 }
 
 }  // namespace coffer

@@ -49,6 +49,20 @@ Reference FromProto(const v1::Reference& proto) {
           proto.size_bytes(), MetadataOf(proto), FromProto(proto.created())};
 }
 
+PutResult FromProto(const v1::PutResponse& proto) {
+  return {FromProto(proto.digest()), proto.size_bytes(), proto.deduplicated(), proto.name()};
+}
+
+v1::PutHeader HeaderOf(const UploadOptions& options) {
+  v1::PutHeader header;
+  header.set_bucket(options.bucket);
+  header.set_name(options.name);
+  if (options.expected_digest) header.set_expected_digest(std::string(options.expected_digest->view()));
+  if (options.declared_size_bytes) header.set_size_bytes(*options.declared_size_bytes);
+  header.mutable_metadata()->insert(options.metadata.begin(), options.metadata.end());
+  return header;
+}
+
 class ReadOverWire : public OpenRead {
  public:
   ReadOverWire(v1::BlobService::Stub& stub, const BlobSelector& blob, ByteRange range) {
@@ -113,12 +127,7 @@ class OverWire : public StoreUnderTest {
     v1::PutResponse response;
     const auto writer = blobs_->Put(&context, &response);
     v1::PutRequest request;
-    v1::PutHeader& header = *request.mutable_header();
-    header.set_bucket(call.options.bucket);
-    header.set_name(call.options.name);
-    if (call.options.expected_digest) header.set_expected_digest(std::string(call.options.expected_digest->view()));
-    if (call.options.declared_size_bytes) header.set_size_bytes(*call.options.declared_size_bytes);
-    header.mutable_metadata()->insert(call.options.metadata.begin(), call.options.metadata.end());
+    *request.mutable_header() = HeaderOf(call.options);
     bool open = writer->Write(request);
     const size_t end = std::min(call.fail_after_bytes.value_or(content.size()), content.size());
     // A message holds at most 1 MiB.
@@ -133,7 +142,47 @@ class OverWire : public StoreUnderTest {
       writer->WritesDone();
     }
     if (const grpc::Status status = writer->Finish(); !status.ok()) return FromGrpc(status);
-    return PutResult{FromProto(response.digest()), response.size_bytes(), response.deduplicated(), response.name()};
+    return FromProto(response);
+  }
+
+  std::vector<absl::StatusOr<PutResult>> PutBatch(const std::vector<BatchItem>& items) override {
+    v1::BatchPutRequest request;
+    for (const BatchItem& item : items) {
+      v1::BatchPutItem& out = *request.add_items();
+      out.set_data(std::string(item.content));
+      *out.mutable_header() = HeaderOf(item.options);
+    }
+    v1::BatchPutResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = blobs_->BatchPut(&context, request, &response);
+    if (!status.ok()) return {items.size(), FromGrpc(status)};
+    std::vector<absl::StatusOr<PutResult>> results;
+    for (const v1::BatchPutResult& result : response.results()) {
+      if (result.code() == 0) {
+        results.push_back(FromProto(result.put()));
+      } else {
+        results.push_back(absl::Status(static_cast<absl::StatusCode>(result.code()), result.message()));
+      }
+    }
+    return results;
+  }
+
+  std::vector<absl::StatusOr<BatchBlob>> GetBatch(const std::vector<BlobSelector>& blobs) override {
+    v1::BatchGetRequest request;
+    for (const BlobSelector& blob : blobs) *request.add_blobs() = ToProto(blob);
+    v1::BatchGetResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = blobs_->BatchGet(&context, request, &response);
+    if (!status.ok()) return {blobs.size(), FromGrpc(status)};
+    std::vector<absl::StatusOr<BatchBlob>> results;
+    for (const v1::BatchGetResult& result : response.results()) {
+      if (result.code() == 0) {
+        results.push_back(BatchBlob{FromProto(result.digest()), result.data()});
+      } else {
+        results.push_back(absl::Status(static_cast<absl::StatusCode>(result.code()), result.message()));
+      }
+    }
+    return results;
   }
 
   absl::StatusOr<std::unique_ptr<OpenRead>> Open(const BlobSelector& blob, ByteRange range) override {

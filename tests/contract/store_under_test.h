@@ -35,6 +35,9 @@ class StoreUnderTest {
     std::optional<size_t> fail_after_bytes;
   };
   virtual absl::StatusOr<PutResult> Put(const PutCall& call, const std::string& content) = 0;
+  virtual std::vector<absl::StatusOr<PutResult>> PutBatch(const std::vector<BatchItem>& items) = 0;
+  // Digest and bytes, or what is wrong, for each.
+  virtual std::vector<absl::StatusOr<BatchBlob>> GetBatch(const std::vector<BlobSelector>& blobs) = 0;
   virtual absl::StatusOr<std::unique_ptr<OpenRead>> Open(const BlobSelector& blob, ByteRange range) = 0;
   virtual absl::StatusOr<BlobInfo> Stat(const BlobSelector& blob) = 0;
   virtual absl::StatusOr<std::vector<Digest>> FindMissing(const std::vector<Digest>& digests) = 0;
@@ -52,7 +55,7 @@ class StoreUnderTest {
   virtual EngineStatus GetStatus() = 0;
 };
 
-// The store itself, in this process.
-std::unique_ptr<StoreUnderTest> StoreInProcess(std::unique_ptr<Engine> engine);
+// The store itself, in this process; `kept` goes after it.
+std::unique_ptr<StoreUnderTest> StoreInProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept = nullptr);
 
 }  // namespace coffer

@@ -4,7 +4,6 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -131,7 +130,9 @@ TEST_F(LifecycleTest, ShutdownUnderLoadEndsWithinItsLimitAndLosesNothing) {
         if (status.ok()) {
           acknowledged[thread].push_back(name);
         } else {
-          EXPECT_TRUE(Says(status, StatusCode::UNAVAILABLE));
+          // gRPC cancels what arrives in the moment between the drain and the GOAWAY (server.h).
+          EXPECT_TRUE(Says(status, StatusCode::UNAVAILABLE) || Says(status, StatusCode::CANCELLED))
+              << status.error_code() << status.error_message();
         }
         GetByName(name);
       }

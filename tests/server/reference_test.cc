@@ -225,10 +225,6 @@ TEST_F(ReferenceTest, WhatIsNotBuiltSaysSo) {
   grpc::ClientContext contexts[6];
   v1::LeaseResponse lease;
   EXPECT_TRUE(Says(references_->Lease(&contexts[0], {}, &lease), StatusCode::UNIMPLEMENTED, {"Lease is not built"}));
-  v1::BatchPutResponse batch_put;
-  EXPECT_TRUE(Says(blobs_->BatchPut(&contexts[1], {}, &batch_put), StatusCode::UNIMPLEMENTED, {"BatchPut"}));
-  v1::BatchGetResponse batch_get;
-  EXPECT_TRUE(Says(blobs_->BatchGet(&contexts[2], {}, &batch_get), StatusCode::UNIMPLEMENTED, {"BatchGet"}));
   v1::ScrubResponse scrub;
   EXPECT_TRUE(Says(admin_->Scrub(&contexts[3], {}, &scrub), StatusCode::UNIMPLEMENTED, {"Scrub"}));
   v1::CollectResponse collect;

@@ -23,6 +23,12 @@ TEST(Names, ErrorsShowTheValueShortened) {
   EXPECT_LT(status.message().size(), 300u);
 }
 
+TEST(Names, AreQuotedAsUtf8WhateverTheyAre) {
+  EXPECT_EQ(Quoted("caf\xc3\xa9\n"), "\"caf\xc3\xa9\\n\"");
+  EXPECT_EQ(Quoted("\xff"), "\"\\xff\"");
+  EXPECT_EQ(Quoted(std::string(79, 'a') + "\xc3\xa9"), "\"" + std::string(79, 'a') + "\\xc3\"... (81 bytes)");
+}
+
 TEST(Names, SurrogatesAndOverlongFormsAreNotUtf8) {
   for (const char* name : {"\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\x80"}) EXPECT_FALSE(CheckName(name).ok());
 }

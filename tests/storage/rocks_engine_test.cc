@@ -31,38 +31,11 @@ std::unique_ptr<Engine> OpenAt(const std::string& data_dir) {
   return engine.ok() ? *std::move(engine) : nullptr;
 }
 
-// Over a directory that goes with the store.
-class WithDirectory : public Engine {
- public:
-  WithDirectory() : engine_(OpenAt(directory_.path())) {}
-  absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t size) override { return engine_->Stage(size); }
-  absl::StatusOr<uint64_t> Bind(const Reference& reference) override { return engine_->Bind(reference); }
-  absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override { return engine_->Open(digest); }
-  absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override { return engine_->Find(digest); }
-  absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) override {
-    return engine_->Resolve(bucket, name);
-  }
-  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
-                                              absl::string_view after, size_t limit) override {
-    return engine_->List(bucket, prefix, after, limit);
-  }
-  absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {
-    return engine_->Delete(bucket, names);
-  }
-  absl::StatusOr<bool> CreateBucket(const Bucket& bucket) override { return engine_->CreateBucket(bucket); }
-  absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) override { return engine_->DeleteBucket(bucket); }
-  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
-    return engine_->ListBuckets(after, limit);
-  }
-  absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
-    return engine_->ListDigests(after, limit);
-  }
-  EngineStatus GetStatus() const override { return engine_->GetStatus(); }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<Engine> engine_;
-};
+// A store in a directory that goes with it.
+std::unique_ptr<StoreUnderTest> StoreInDirectory() {
+  auto directory = std::make_shared<TemporaryDirectory>();
+  return StoreInProcess(OpenAt(directory->path()), directory);
+}
 
 uint64_t BytesUnder(const std::string& path) {
   uint64_t bytes = 0;
@@ -106,8 +79,7 @@ class RocksStore : public testing::Test {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Rocks, StoreContract,
-                         testing::Values(StoreFactory{
-                             "Rocks", [] { return StoreInProcess(std::make_unique<WithDirectory>()); }}),
+                         testing::Values(StoreFactory{"Rocks", StoreInDirectory}),
                          StoreName);
 
 TEST_F(RocksStore, KeepsEverythingAcrossRestarts) {
@@ -276,6 +248,8 @@ TEST_F(RocksStore, DamageThroughTheDatabaseIsDataLossWithDigestAndRange) {
     Open();
     const absl::Status status = Get("damaged").status();
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    const absl::StatusOr<BatchBlob> in_batch = store_->GetBatch({{"", put.digest}}).front();
+    EXPECT_TRUE(absl::IsDataLoss(in_batch.status()) || damage.size_bytes > kMaxBatchBytes) << in_batch.status();
     const std::string range = absl::StrCat("[", damage.expected.offset_bytes, ", ",
                                            damage.expected.offset_bytes + damage.expected.length_bytes, ")");
     EXPECT_TRUE(absl::StrContains(status.message(), put.digest.ToHex())) << status;

@@ -96,6 +96,9 @@ class ProbeEngine : public Engine {
     if (!staging.ok()) return staging;
     return std::make_unique<ProbeStaging>(*std::move(staging), probe_);
   }
+  absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
+    return engine_->PublishAll(blobs);
+  }
   absl::StatusOr<uint64_t> Bind(const Reference& reference) override { return engine_->Bind(reference); }
   absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override {
     absl::StatusOr<std::unique_ptr<Content>> content = engine_->Open(digest);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing two things against each other, in turns, and printing medians: as a table, or as one JSON object a
-// line.
+// Timing two things against each other, in turns, and pinning the thread that does it.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "tests/bench/table.h"
 
 namespace coffer::bench {
 
@@ -26,28 +28,29 @@ void PinToOneCore();
 // Lets the calling thread, and those it starts, run anywhere again.
 void Unpin();
 
-// Collects and prints rows.
-class Table {
+// The rows of a bench that measures times. Values are ns.
+class TimedRows {
  public:
-  explicit Table(const Options& options) : options_(options) {}
+  explicit TimedRows(const Options& options) : options_(options), table_(options.json) {}
 
   bool Wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
 
   // Sets the headline of the rows that follow (not in JSON).
-  void Section(const std::string& title);
+  void Section(const std::string& title) { title_ = title; }
 
-  // Times `ours` and `theirs` in turns, each doing `bytes` bytes of work a call. `control` names theirs. The
-  // value is in ns a call; the ratio is the median over the turns of theirs / ours, so above 1 coffer is
-  // better.
-  void Row(const std::string& name, size_t bytes, const std::function<void()>& ours,
-           const std::string& control, const std::function<void()>& theirs);
+  // Times `ours` and `theirs`, the control, in turns; ns a call.
+  void Add(const std::string& name, const std::function<void()>& ours, const std::string& control,
+           const std::function<void()>& theirs);
 
-  // A row whose two times (ns) were taken elsewhere.
-  void Print(const std::string& name, double ours_ns, const std::string& control, double control_ns,
-             double ratio, size_t samples, size_t bytes);
+  // The same with functions that return their time, `turns` times each.
+  void AddTimes(const std::string& name, int turns, const std::function<double()>& ours_ns,
+                const std::string& control, const std::function<double()>& theirs_ns);
 
  private:
-  Options options_;
+  void Print(const Row& row);
+
+  const Options options_;
+  Table table_;
   std::string title_;  // not printed yet
 };
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The `coffer` program with a server that does as the test says.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/client/fake_server.h"
+#include "tests/e2e/programs.h"
+
+namespace coffer::testing {
+
+// The digest of the empty blob.
+inline constexpr char kEmptyHex[] = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+
+class CliTest : public ::testing::Test {
+ protected:
+  ProcessResult Coffer(const std::vector<std::string>& arguments, ProcessOptions options = {}) {
+    options.directory = directory_.path();
+    return RunCoffer(server_.address(), arguments, options);
+  }
+  void FailAlways(const std::string& rpc, grpc::StatusCode code, const std::string& message) {
+    server_.faults().before = [=](const std::string& called) {
+      return called == rpc ? grpc::Status(code, message) : grpc::Status::OK;
+    };
+  }
+  // Regular files below the test's directory, relative.
+  std::vector<std::string> Files(const std::string& below) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / below)) {
+      if (!entry.is_directory()) {
+        files.push_back(std::filesystem::relative(entry.path(), directory_ / below).string());
+      }
+    }
+    return files;
+  }
+
+  FakeServer server_;
+  TemporaryDirectory directory_;
+};
+
+}  // namespace coffer::testing

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what is needed, builds, and runs every test:
+#  1. all suites in the release build;
+#  2. all suites with the address and undefined-behaviour sanitizers;
+#  3. the suites that are about threads with the thread sanitizer.
+# Ends with the first that fails. `tests/run.sh release` (or asan-ubsan, tsan) runs one of them alone.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# Names of test programs; each is the ctest label of its cases.
+tsan_suites=(hashing_test memory_engine_test rocks_engine_test server_test wire_contract_test planted_race_test
+  client_test client_parts_test)
+
+build() {
+  local preset=$1
+  shift
+  local launcher=()
+  ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  cmake --preset "$preset" -DCOFFER_TESTS=ON "${launcher[@]}" >/dev/null
+  ninja -C "build/$preset" "$@"
+}
+
+run_release() {
+  build release
+  ctest --preset release --no-tests=error -j "$(nproc)"
+}
+
+run_asan-ubsan() {
+  build asan-ubsan
+  ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    ctest --preset asan-ubsan --no-tests=error -j "$(nproc)"
+}
+
+run_tsan() {
+  build tsan "${tsan_suites[@]}"
+  local labels
+  labels=$(IFS='|'; echo "${tsan_suites[*]}")
+  TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=$root/tests/support/tsan.supp \
+    ctest --preset tsan --no-tests=error -j "$(nproc)" -L "^($labels)\$"
+}
+
+deploy/install_packages.sh build test
+for part in "${@:-release asan-ubsan tsan}"; do
+  for preset in $part; do
+    case $preset in
+      release | asan-ubsan | tsan) ;;
+      *) echo "run.sh: unknown part $preset" >&2; exit 2 ;;
+    esac
+    started=$SECONDS
+    printf '\n== %s\n' "$preset"
+    "run_$preset"
+    printf '== %s passed in %d s\n' "$preset" $((SECONDS - started))
+  done
+done
