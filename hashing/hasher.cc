@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream is cut into chunk groups. A group is hashed when at least one more byte follows, so the last
-// group is always in the buffer and Finalize can decide whether it is the root.
+// The stream is cut into chunk groups. A whole group is hashed at once unless it is the first and nothing
+// follows it yet: then it may be the root. Everything else that may be the root is a join, and the stack
+// keeps that open.
 #include "hashing/hasher.h"
 
 #include <algorithm>
@@ -72,13 +73,16 @@ void Hasher::Update(ByteSpan bytes) {
     std::memcpy(buffer_.data() + buffered_bytes_, bytes.data(), take);
     buffered_bytes_ += take;
     bytes.remove_prefix(take);
-    if (bytes.empty()) return;
+    if (buffered_bytes_ < kGroupBytes || (bytes.empty() && stack_.empty())) return;
     PushGroups(ByteSpan(buffer_.data(), kGroupBytes));
     buffered_bytes_ = 0;
   }
-  const size_t known_bytes = (bytes.size() - 1) / kGroupBytes * kGroupBytes;
-  PushGroups(bytes.subspan(0, known_bytes));
-  bytes.remove_prefix(known_bytes);
+  if (bytes.size() > kGroupBytes || !stack_.empty()) {
+    const size_t whole_bytes = bytes.size() / kGroupBytes * kGroupBytes;
+    PushGroups(bytes.subspan(0, whole_bytes));
+    bytes.remove_prefix(whole_bytes);
+  }
+  if (bytes.empty()) return;
   std::memcpy(buffer_.data(), bytes.data(), bytes.size());
   buffered_bytes_ = bytes.size();
 }
@@ -89,7 +93,7 @@ LastCompression Hasher::Last() const {
   if (stack_.empty()) return LastOfSubtree(mode(), rest, group.first_chunk());
   const auto join = [this](int, const ParentNode& node) { return ValueOfParent(mode(), node); };
   SubtreeStack stack = stack_;
-  stack.Push(ValueOfSubtree(mode(), rest, group.first_chunk()), 1, join);
+  if (!rest.empty()) stack.Push(ValueOfSubtree(mode(), rest, group.first_chunk()), 1, join);
   return LastOfParent(mode(), stack.FinishRoot(join));
 }
 

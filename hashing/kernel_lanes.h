@@ -32,6 +32,8 @@ constexpr size_t kBlockBytes = 64;
 constexpr size_t kChainBytes = 32;
 constexpr size_t kInputBytes = 1024;
 constexpr int kInputBlocks = 16;
+// A run of chunks this long is taken to be part of something that no near cache holds.
+constexpr size_t kFarBytes = 256 << 10;
 
 // The message permutation of BLAKE3 (paper 2.2, table 2), applied 0 to 6 times.
 constexpr int kSchedule[7][16] = {
@@ -162,8 +164,14 @@ struct Lanes {
 
   // kLanes whole chunks, one after the other, in one pass without any branch on lengths. The next block is
   // loaded and transposed, a part at a time, between the rounds of this one.
-  static void HashWholeChunks(const uint8_t* bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
-                              uint8_t* out) {
+  // `more` says that another pass follows, kFar that the bytes are not expected in a near cache: no hardware
+  // prefetcher follows a stream per lane.
+  template <bool kFar>
+  static void HashWholeChunks(const uint8_t* bytes, bool more, const uint32_t* key, uint64_t counter,
+                              uint8_t flags, uint8_t* out) {
+    constexpr int kAheadBlocks = 4;
+    const size_t ahead_of_last_blocks =
+        more ? kLanes * kInputBytes - (kInputBlocks - kAheadBlocks) * kBlockBytes : 0;
     alignas(64) Reg messages[2][kSets][16];
     alignas(64) uint32_t counter_low[kLanes];
     alignas(64) uint32_t counter_high[kLanes];
@@ -198,8 +206,16 @@ struct Lanes {
       }
       // Behind the last block there is nothing to load; it loads itself once more.
       bytes += left > 1 ? kBlockBytes : 0;
-      Rounds(v, message,
-             [&](int i) COFFER_ALWAYS { load_part(bytes, static_cast<size_t>(i), next_message); });
+      // Near the end of the chunks, what lies ahead is the beginning of the next pass.
+      const uint8_t* const ahead =
+          bytes + (left > kAheadBlocks ? kAheadBlocks * kBlockBytes : ahead_of_last_blocks);
+      Rounds(v, message, [&](int i) COFFER_ALWAYS {
+        load_part(bytes, static_cast<size_t>(i), next_message);
+        if constexpr (!kFar) return;
+        constexpr size_t kEach = (kLanes + 5) / 6;
+        for (size_t j = 0; j < kEach; ++j)
+          __builtin_prefetch(ahead + (static_cast<size_t>(i) * kEach + j) * kInputBytes);
+      });
       for (size_t s = 0; s < kSets; ++s) {
         for (int i = 0; i < 8; ++i) v[s][i] = V::Xor(v[s][i], v[s][i + 8]);
       }
@@ -417,8 +433,9 @@ struct OneLane {
   static void HashInputs(const LaneInput* inputs, size_t count) {
     for (size_t i = 0; i < count; ++i) HashOne(inputs[i]);
   }
-  static void HashWholeChunks(const uint8_t* bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
-                              uint8_t* out) {
+  template <bool kFar>
+  static void HashWholeChunks(const uint8_t* bytes, bool, const uint32_t* key, uint64_t counter,
+                              uint8_t flags, uint8_t* out) {
     for (size_t i = 0; i < kLanes; ++i) {
       HashOne({bytes + i * kInputBytes, out + i * kChainBytes, key, counter + i, kInputBytes, flags,
                kFlagChunkStart, kFlagChunkEnd});
@@ -457,8 +474,14 @@ struct LaneKernel {
   static void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter,
                          uint8_t flags, uint8_t* out) {
     constexpr size_t kPassBytes = kLanes * kInputBytes;
+    const bool far = size_bytes >= kFarBytes;
     for (; size_bytes >= kPassBytes; size_bytes -= kPassBytes) {
-      Widest::HashWholeChunks(bytes, key, counter, flags, out);
+      const bool more = size_bytes >= 2 * kPassBytes;
+      if (far) {
+        Widest::template HashWholeChunks<true>(bytes, more, key, counter, flags, out);
+      } else {
+        Widest::template HashWholeChunks<false>(bytes, more, key, counter, flags, out);
+      }
       bytes += kPassBytes;
       counter += kLanes;
       out += kLanes * kChainBytes;

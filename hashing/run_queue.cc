@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "absl/time/clock.h"
+#include "hashing/worker_pool.h"
+
 namespace coffer {
 
 void Run::Hash() {
@@ -15,56 +18,87 @@ void Run::Hash() {
   }
 }
 
-void RunQueue::Push(Run* run) {
-  absl::MutexLock lock(&mutex_);
-  entries_.push_back({run});
+bool RunQueue::Push(Run* run) {
+  std::lock_guard lock(mutex_);
+  run->hashed = false;
+  entries_.push_back(run);
+  if (helpers_ >= max_helpers_) return false;
+  ++helpers_;
+  return true;
+}
+
+void RunQueue::HelperRefused() {
+  std::lock_guard lock(mutex_);
+  --helpers_;
+}
+
+void RunQueue::Help() {
+  for (int i = 0;; ++i) {
+    Run* run;
+    {
+      std::lock_guard lock(mutex_);
+      run = i < kRunsPerHelp ? Take() : nullptr;
+      if (run == nullptr) {
+        --helpers_;
+        return;
+      }
+    }
+    HashTaken(run);
+  }
 }
 
 bool RunQueue::HashOne() {
   Run* run;
-  uint64_t number;
   {
-    absl::MutexLock lock(&mutex_);
-    if (taken_ == entries_.size()) return false;
-    run = entries_[taken_].run;
-    number = popped_ + taken_;
-    ++taken_;
+    std::lock_guard lock(mutex_);
+    run = Take();
   }
-  run->Hash();
-  absl::MutexLock lock(&mutex_);
-  entries_[number - popped_].done = true;
-  const std::thread::id self = std::this_thread::get_id();
-  if (std::find(threads_.begin(), threads_.end(), self) == threads_.end()) threads_.push_back(self);
+  if (run == nullptr) return false;
+  HashTaken(run);
   return true;
 }
 
+Run* RunQueue::Take() { return taken_ == entries_.size() ? nullptr : entries_[taken_++]; }
+
+void RunQueue::HashTaken(Run* run) {
+  run->Hash();
+  {
+    std::lock_guard lock(mutex_);
+    run->hashed = true;
+    const std::thread::id self = std::this_thread::get_id();
+    if (std::find(threads_.begin(), threads_.end(), self) == threads_.end()) threads_.push_back(self);
+  }
+  hashed_.notify_one();
+}
+
 Run* RunQueue::PopDone() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   if (!FirstIsDone()) return nullptr;
-  Run* const run = entries_.front().run;
+  Run* const run = entries_.front();
   entries_.pop_front();
   --taken_;
-  ++popped_;
   return run;
 }
 
-void RunQueue::AwaitFirst() {
-  absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(this, &RunQueue::FirstIsDone));
+void RunQueue::AwaitFirst(const Run& run) {
+  const absl::Time until = absl::Now() + kSpinTime;
+  while (!run.hashed && absl::Now() < until) SpinOnce();
+  std::unique_lock lock(mutex_);
+  hashed_.wait(lock, [this] { return FirstIsDone(); });
 }
 
 void RunQueue::Abandon() {
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock lock(mutex_);
   entries_.resize(taken_);
-  mutex_.Await(absl::Condition(this, &RunQueue::NothingRuns));
+  hashed_.wait(lock, [this] { return NothingRuns(); });
 }
 
 bool RunQueue::NothingRuns() const {
-  return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.done; });
+  return std::all_of(entries_.begin(), entries_.end(), [](const Run* run) { return run->hashed.load(); });
 }
 
 int RunQueue::hashing_threads() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return static_cast<int>(threads_.size());
 }
 

@@ -3,15 +3,16 @@
 // order.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "hashing/bytes.h"
 #include "hashing/chunk.h"
 #include "hashing/keyed_subtree.h"
@@ -27,6 +28,9 @@ struct Run {
   // Room for kRunBytes, if the run owns its bytes; made at its first use and kept.
   std::unique_ptr<uint8_t[]> buffer;
 
+  // Set, under the queue's lock, when the tree is there; may be looked at without the lock.
+  std::atomic<bool> hashed{false};
+
   bool complete() const { return bytes.size() == kRunBytes; }
   size_t groups() const { return (bytes.size() + kGroupBytes - 1) / kGroupBytes; }
   void Hash();
@@ -35,42 +39,54 @@ struct Run {
 // Thread-safe. Workers may hold on to it after the stream has gone.
 class RunQueue {
  public:
-  // Adds `run` (borrowed until PopDone returns it) behind the others.
-  void Push(Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
+  // At most `max_helpers` threads beside the stream's own are asked for at a time.
+  explicit RunQueue(int max_helpers) : max_helpers_(max_helpers) {}
+
+  // Adds `run` (borrowed until PopDone returns it) behind the others. True if one more helper is wanted: the
+  // caller then gets some thread to call Help, or calls HelperRefused.
+  [[nodiscard]] bool Push(Run* run);
+
+  // Hashes runs until there are none left, but not more than kRunsPerHelp, so that a pool stays fair to other
+  // streams.
+  void Help();
+  void HelperRefused();
+
+  static constexpr int kRunsPerHelp = 16;
 
   // Hashes the first run that nobody has taken yet; false if there is none.
-  bool HashOne() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HashOne();
 
   // Removes the first run if it is done; nullptr otherwise.
-  Run* PopDone() ABSL_LOCKS_EXCLUDED(mutex_);
+  Run* PopDone();
 
-  // Waits until the first run, which must have been taken, is done.
-  void AwaitFirst() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits until the first run, `run`, which must have been taken, is done.
+  void AwaitFirst(const Run& run);
 
   // Drops what nobody has taken and waits for the rest.
-  void Abandon() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Abandon();
 
   // Different threads that have hashed.
-  int hashing_threads() const ABSL_LOCKS_EXCLUDED(mutex_);
+  int hashing_threads() const;
 
  private:
-  struct Entry {
-    Run* run;
-    bool done = false;
-  };
-  bool FirstIsDone() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return !entries_.empty() && entries_.front().done;
-  }
-  bool NothingRuns() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Takes the first run that nobody has; nullptr if there is none. Under the lock, as FirstIsDone and
+  // NothingRuns.
+  Run* Take();
+  void HashTaken(Run* run);
+  bool FirstIsDone() const { return !entries_.empty() && entries_.front()->hashed; }
+  bool NothingRuns() const;
 
-  mutable absl::Mutex mutex_;
+  const int max_helpers_;
+  // Guards all that follows; standard ones, as in WorkerPool.
+  mutable std::mutex mutex_;
+  std::condition_variable hashed_;
+  // Asked for and not yet finished.
+  int helpers_ = 0;
   // In the order of the stream; the first taken_ are being hashed or done.
-  std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);
-  size_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Runs popped since the beginning, so that a worker finds its entry again.
-  uint64_t popped_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<Run*> entries_;
+  size_t taken_ = 0;
   // Bounded by the threads of the pool and the callers of the stream.
-  std::vector<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread::id> threads_;
 };
 
 }  // namespace coffer

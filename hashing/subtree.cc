@@ -59,15 +59,40 @@ ParentNode TopOfRun(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
   return {values.at[0], values.at[1]};
 }
 
+// Runs whose groups are joined together: the wider the passes over parents, the fewer there are.
+constexpr size_t kSpanRuns = 4;
+constexpr size_t kSpanBytes = kSpanRuns * kRunBytes;
+
+// The values of the groups of at most kSpanBytes, joined until `target` are left in `values`.
+void HashSpan(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk, size_t target,
+              ChainingValue (&values)[kSpanRuns * kRunGroups]) {
+  GroupIndex group(first_chunk.value() / kGroupChunks);
+  size_t count = 0;
+  while (!bytes.empty()) {
+    const ByteSpan run = bytes.subspan(0, kRunBytes);
+    GroupValuesOfRun(mode, run, group, values + count);
+    count += GroupCount(run.size());
+    group = GroupIndex(group.value() + kRunGroups);
+    bytes.remove_prefix(run.size());
+  }
+  JoinValues(mode, values, count, target);
+}
+
 // The top parent of a subtree of more than one run.
 ParentNode TopOfRuns(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
+  ChainingValue values[kSpanRuns * kRunGroups];
+  if (bytes.size() <= kSpanBytes) {
+    HashSpan(mode, bytes, first_chunk, 2, values);
+    return {values[0], values[1]};
+  }
   SubtreeStack stack;
   const auto join = [mode](int, const ParentNode& node) { return ValueOfParent(mode, node); };
   while (!bytes.empty()) {
-    const ByteSpan run = bytes.subspan(0, kRunBytes);
-    stack.Push(ValueOfSubtree(mode, run, first_chunk), 1, join);
-    first_chunk = ChunkIndex(first_chunk.value() + kRunChunks);
-    bytes.remove_prefix(run.size());
+    const ByteSpan span = bytes.subspan(0, kSpanBytes);
+    HashSpan(mode, span, first_chunk, 1, values);
+    stack.Push(values[0], 1, join);
+    first_chunk = ChunkIndex(first_chunk.value() + kSpanBytes / kChunkBytes);
+    bytes.remove_prefix(span.size());
   }
   return stack.FinishRoot(join);
 }

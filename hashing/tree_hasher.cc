@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,16 +36,28 @@ constexpr size_t kBorrowBytes = 128 << 10;
 constexpr size_t kShortPieceBytes = 2 * kRunBytes;
 constexpr size_t kShortRunGroups = kRunGroups / 4;
 
+// The feeding thread hashes too: with as many helpers as cores, one would wait for a core that the others
+// hold.
+int HelpersFor(const WorkerPool* pool) {
+  if (pool == nullptr) return 0;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores - 1, 1, pool->thread_count());
+}
+
 }  // namespace
 
 class TreeHasher::Stream {
  public:
   Stream(WorkerPool* pool, ParentSink sink)
-      : pool_(pool), sink_(std::move(sink)), queue_(std::make_shared<RunQueue>()) {}
+      : pool_(pool), sink_(std::move(sink)), queue_(std::make_shared<RunQueue>(HelpersFor(pool))) {}
 
   ~Stream() {
     // Workers may still be reading our runs.
     queue_->Abandon();
+    if (pool_ == nullptr) return;
+    for (const std::unique_ptr<Run>& run : runs_) {
+      if (run->buffer != nullptr) pool_->GiveBack(std::move(run->buffer));
+    }
   }
 
   void Append(ByteSpan bytes) {
@@ -82,7 +96,7 @@ class TreeHasher::Stream {
     return static_cast<size_t>(kRunGroups - queued_groups_ % kRunGroups) * kGroupBytes;
   }
 
-  // Step 1 for a piece of at least kBorrowBytes; returns its tail of up to one group.
+  // Step 1 for a piece of at least kBorrowBytes; returns its tail of less than one group.
   ByteSpan AppendInPlace(ByteSpan bytes) {
     if (gathered_bytes_ > 0) {
       // Fills the last group, so that the rest of the piece starts at a group.
@@ -91,7 +105,7 @@ class TreeHasher::Stream {
       bytes.remove_prefix(missing);
       QueueGathered(gathered_bytes_);
     }
-    const size_t whole_bytes = (bytes.size() - 1) / kGroupBytes * kGroupBytes;
+    const size_t whole_bytes = bytes.size() / kGroupBytes * kGroupBytes;
     ByteSpan whole = bytes.subspan(0, whole_bytes);
     const size_t run_bytes =
         pool_ != nullptr && whole_bytes < kShortPieceBytes ? kShortRunGroups * kGroupBytes : kRunBytes;
@@ -115,10 +129,15 @@ class TreeHasher::Stream {
   void CopyIn(ByteSpan bytes) {
     if (gathering_ == nullptr) {
       gathering_ = FreeRun();
-      if (gathering_->buffer == nullptr) gathering_->buffer.reset(new uint8_t[kRunBytes]);
+      if (gathering_->buffer == nullptr) gathering_->buffer = NewBuffer();
     }
     if (!bytes.empty()) std::memcpy(gathering_->buffer.get() + gathered_bytes_, bytes.data(), bytes.size());
     gathered_bytes_ += bytes.size();
+  }
+
+  std::unique_ptr<uint8_t[]> NewBuffer() {
+    static_assert(WorkerPool::kBufferBytes == kRunBytes);
+    return pool_ != nullptr ? pool_->TakeBuffer() : std::unique_ptr<uint8_t[]>(new uint8_t[kRunBytes]);
   }
 
   void QueueGathered(size_t bytes) {
@@ -132,15 +151,15 @@ class TreeHasher::Stream {
     run->bytes = bytes;
     run->first_group = GroupIndex(queued_groups_);
     queued_groups_ += run->groups();
-    queue_->Push(run);
-    if (pool_ != nullptr) {
-      absl::AnyInvocable<void()> ticket = [queue = queue_] { queue->HashOne(); };
-      // A full pool is no failure: this thread does the work itself.
-      (void)pool_->TrySchedule(ticket);
-    } else {
+    in_order_.push_back(run);
+    if (pool_ == nullptr) {
+      (void)queue_->Push(run);
       queue_->HashOne();
+    } else if (queue_->Push(run)) {
+      absl::AnyInvocable<void()> ticket = [queue = queue_] { queue->Help(); };
+      // A full pool is no failure: this thread does the work itself.
+      if (!pool_->TrySchedule(ticket)) queue_->HelperRefused();
     }
-    ++in_queue_;
     CollectDone();
   }
 
@@ -157,18 +176,18 @@ class TreeHasher::Stream {
   }
 
   void CollectAll() {
-    while (in_queue_ > 0) HelpOrWait();
+    while (!in_order_.empty()) HelpOrWait();
   }
 
   void HelpOrWait() {
-    if (!queue_->HashOne()) queue_->AwaitFirst();
+    if (!queue_->HashOne()) queue_->AwaitFirst(*in_order_.front());
     CollectDone();
   }
 
   // Step 3.
   void CollectDone() {
     while (Run* const run = queue_->PopDone()) {
-      --in_queue_;
+      in_order_.pop_front();
       Collect(*run);
       free_.push_back(run);
     }
@@ -212,7 +231,7 @@ class TreeHasher::Stream {
   std::vector<Run*> free_;
   Run* gathering_ = nullptr;
   size_t gathered_bytes_ = 0;
-  size_t in_queue_ = 0;
+  std::deque<Run*> in_order_;  // what is in the queue
   uint64_t queued_groups_ = 0;
   uint64_t size_bytes_ = 0;
   bool finished_ = false;
