@@ -151,7 +151,8 @@ struct VerifyProgress {
 };
 
 struct VerifyFinding {
-  Digest digest;
+  // Absent if a reference or a bucket is what is damaged.
+  std::optional<Digest> digest;
   uint64_t offset_bytes = 0;
   uint64_t length_bytes = 0;
   std::string problem;

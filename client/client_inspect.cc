@@ -53,11 +53,15 @@ class VerifyAttempt {
 
  private:
   absl::Status TakeFinding(const v1::VerifyFinding& from) {
-    const absl::StatusOr<Digest> digest = DigestOfAnswer(from.digest());
-    if (!digest.ok()) return digest.status();
+    std::optional<Digest> of_blob;
+    if (!from.digest().empty()) {
+      const absl::StatusOr<Digest> digest = DigestOfAnswer(from.digest());
+      if (!digest.ok()) return digest.status();
+      of_blob = *digest;
+    }
     handed_out_ = true;
     if (callbacks_.finding) {
-      callbacks_.finding({*digest, from.offset_bytes(), from.length_bytes(), from.problem()});
+      callbacks_.finding({of_blob, from.offset_bytes(), from.length_bytes(), from.problem()});
     }
     return absl::OkStatus();
   }
