@@ -121,8 +121,16 @@ class PutAttempt {
     if (absl::Status status = CheckExpected(options_, pieces_.digest()); !status.ok()) return status;
     grpc::WriteOptions final_options;
     final_options.set_last_message();
-    if (!call_.guard.Wait([&] { return stream.Write(piece, final_options); })) return absl::OkStatus();
+    const bool needs_end = !header.header().has_size_bytes();
+    if (!call_.guard.Wait([&] { return stream.Write(piece, needs_end ? buffered : final_options); })) {
+      return absl::OkStatus();
+    }
     Report(piece.data().size());
+    if (!needs_end) return absl::OkStatus();
+    v1::PutRequest end;
+    end.mutable_end()->set_size_bytes(pieces_.sent_bytes());
+    end.mutable_end()->set_expected_digest(std::string(pieces_.digest().view()));
+    call_.guard.Wait([&] { return stream.Write(end, final_options); });
     return absl::OkStatus();
   }
 

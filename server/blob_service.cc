@@ -27,14 +27,22 @@ absl::StatusOr<v1::FindMissingResponse> FindMissingDigests(BlobStore& store, con
   }
   absl::StatusOr<std::vector<Digest>> digests = DigestsFromWire(request.digests());
   if (!digests.ok()) return digests.status();
-  absl::StatusOr<std::vector<Digest>> missing = store.FindMissing(*digests);
+  absl::StatusOr<std::vector<Digest>> missing = store.FindMissing(request.bucket(), *digests);
   if (!missing.ok()) return missing.status();
   v1::FindMissingResponse response;
   for (const Digest& digest : *missing) response.add_missing_digests(DigestToWire(digest));
   return response;
 }
 
+// Before anything is made for each item.
+absl::Status CheckBatchCount(int count) {
+  if (static_cast<size_t>(count) <= kMaxBatch) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the batch has ", count, " items: at most ", kMaxBatch, " are allowed"));
+}
+
 absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchPutRequest& request) {
+  if (absl::Status status = CheckBatchCount(request.items_size()); !status.ok()) return status;
   std::vector<absl::StatusOr<PutResult>> results(request.items_size(), absl::UnknownError(""));
   std::vector<BatchItem> items;
   std::vector<int> item_indexes;
@@ -62,6 +70,7 @@ absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchP
 }
 
 absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchGetRequest& request) {
+  if (absl::Status status = CheckBatchCount(request.blobs_size()); !status.ok()) return status;
   std::vector<absl::StatusOr<BatchBlob>> results(request.blobs_size(), absl::UnknownError(""));
   std::vector<BlobSelector> selectors;
   std::vector<int> selector_indexes;

@@ -44,8 +44,8 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-// Long enough for a put of some GiB to end, short enough for systemd's 90 seconds.
-constexpr std::chrono::seconds kDrainLimit{30};
+// Long enough for a put of some GiB to end; with hanging up and closing it stays below 30 seconds.
+constexpr std::chrono::seconds kDrainLimit{28};
 // What cutting calls off and closing the database may take after the drain, unless the disk hangs.
 constexpr std::chrono::seconds kCloseLimit{15};
 

@@ -12,7 +12,8 @@
 
 namespace coffer {
 
-// Parses `buffer` into `message`. INVALID_ARGUMENT, naming the string field that is not UTF-8 if that is why.
+// Parses `buffer` into `message`. INVALID_ARGUMENT, naming the string field that is not UTF-8 if that is why, or the
+// limit if there are so many fields that they would take far more memory than they took bytes.
 absl::Status ParseBuffer(const grpc::ByteBuffer& buffer, google::protobuf::Message& message);
 
 grpc::ByteBuffer ToBuffer(const google::protobuf::Message& message);

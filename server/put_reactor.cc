@@ -69,9 +69,12 @@ absl::Status PutReactor::Consume() {
                            " bytes): it must be the header")
             : "the first message of a put is empty: it must be the header");
   }
+  if (has_end_) return absl::InvalidArgumentError("a message of a put follows its end message: that is the last one");
   switch (message_.part_case()) {
     case v1::PutRequest::kData:
       break;
+    case v1::PutRequest::kEnd:
+      return TakeEnd(message_.end());
     case v1::PutRequest::kHeader:
       return absl::InvalidArgumentError("a second header in a put: only the first message is one");
     case v1::PutRequest::PART_NOT_SET:
@@ -94,9 +97,29 @@ absl::Status PutReactor::BeginUpload(const v1::PutHeader& header) {
   return absl::OkStatus();
 }
 
+absl::Status PutReactor::TakeEnd(const v1::PutEnd& end) {
+  std::optional<Digest> expected_digest;
+  if (!end.expected_digest().empty()) {
+    absl::StatusOr<Digest> digest = DigestFromWire(end.expected_digest(), "expected_digest");
+    if (!digest.ok()) return digest.status();
+    expected_digest = *digest;
+  }
+  upload_->Claim(end.size_bytes(), expected_digest);
+  has_end_ = true;
+  return absl::OkStatus();
+}
+
 void PutReactor::Commit() {
   if (!has_header_) {
     End(absl::InvalidArgumentError("the put ended without a message: the first one must be the header"));
+    return;
+  }
+  // gRPC ends a stream whose last message was cut off, or broke its framing, as it ends a whole one.
+  if (!upload_->has_claims()) {
+    End(absl::InvalidArgumentError(
+        absl::StrCat("the put ended after ", upload_->size_bytes(),
+                     " bytes without having said where it ends: give size_bytes or expected_digest in the header, or send "
+                     "an end message")));
     return;
   }
   absl::StatusOr<PutResult> result = upload_->Commit();

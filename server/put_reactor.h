@@ -40,6 +40,7 @@ class PutReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   void ConsumeMessage();
   absl::Status Consume();
   absl::Status BeginUpload(const v1::PutHeader& header);
+  absl::Status TakeEnd(const v1::PutEnd& end);
   void Commit();
   void End(const absl::Status& status);
 
@@ -50,6 +51,7 @@ class PutReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   grpc::ByteBuffer buffer_;
   v1::PutRequest message_;
   bool has_header_ = false;
+  bool has_end_ = false;
   std::unique_ptr<Upload> upload_;
 };
 

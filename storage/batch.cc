@@ -117,11 +117,13 @@ std::vector<absl::StatusOr<PutResult>> PutBatch(Engine& engine, absl::Span<const
   return results;
 }
 
-std::vector<absl::StatusOr<BatchBlob>> GetBatch(std::vector<absl::StatusOr<OpenedBlob>> blobs) {
+std::vector<absl::StatusOr<BatchBlob>> GetBatch(size_t count,
+                                                absl::FunctionRef<absl::StatusOr<OpenedBlob>(size_t)> open) {
   std::vector<absl::StatusOr<BatchBlob>> results;
   std::vector<size_t> unproven;
   size_t total_bytes = 0;
-  for (absl::StatusOr<OpenedBlob>& blob : blobs) {
+  for (size_t i = 0; i < count; ++i) {
+    absl::StatusOr<OpenedBlob> blob = open(i);
     if (!blob.ok()) {
       results.push_back(blob.status());
       continue;
@@ -134,15 +136,15 @@ std::vector<absl::StatusOr<BatchBlob>> GetBatch(std::vector<absl::StatusOr<Opene
                        size_bytes > kMaxBatchBytes ? "get it with Get" : "ask for it in another call")));
       continue;
     }
-    total_bytes += size_bytes;
     absl::StatusOr<std::string> content;
     if (FitsInALane(size_bytes)) content = ReadOnlyRow(*blob);
     if (content.ok() && FitsInALane(size_bytes) && content->size() == size_bytes) {
-      unproven.push_back(results.size());
+      unproven.push_back(i);
     } else {
       content = ReadVerified(*blob);
     }
     if (content.ok()) {
+      total_bytes += size_bytes;
       results.push_back(BatchBlob{blob->digest, *std::move(content)});
     } else {
       results.push_back(content.status());
@@ -156,9 +158,10 @@ std::vector<absl::StatusOr<BatchBlob>> GetBatch(std::vector<absl::StatusOr<Opene
     absl::StatusOr<BatchBlob>& result = results[unproven[i]];
     if (found[i] == result->digest) continue;
     // The walk meets the same damage and names the place.
-    absl::StatusOr<std::string> content = ReadVerified(*blobs[unproven[i]]);
+    absl::StatusOr<OpenedBlob> blob = open(unproven[i]);
+    absl::StatusOr<std::string> content = blob.ok() ? ReadVerified(*blob) : blob.status();
     if (content.ok()) {
-      result->content = *std::move(content);
+      result = BatchBlob{blob->digest, *std::move(content)};
     } else {
       result = content.status();
     }

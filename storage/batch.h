@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -43,8 +44,10 @@ struct OpenedBlob {
   std::unique_ptr<Content> content;
 };
 
-// Reads each blob whole and proves it, the small ones side by side. Errors are passed on; DATA_LOSS names digest and
-// byte range; what would bring the answers together above kMaxBatchBytes gets RESOURCE_EXHAUSTED.
-std::vector<absl::StatusOr<BatchBlob>> GetBatch(std::vector<absl::StatusOr<OpenedBlob>> blobs);
+// Reads `count` blobs whole and proves them, the small ones side by side. `open` gives the i-th or the reason why not,
+// which is passed on; each is held only while it is read. DATA_LOSS names digest and byte range; what would bring the
+// answers together above kMaxBatchBytes gets RESOURCE_EXHAUSTED.
+std::vector<absl::StatusOr<BatchBlob>> GetBatch(size_t count,
+                                                absl::FunctionRef<absl::StatusOr<OpenedBlob>(size_t)> open);
 
 }  // namespace coffer

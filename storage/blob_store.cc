@@ -49,16 +49,11 @@ std::vector<absl::StatusOr<BatchBlob>> BlobStore::GetBatch(absl::Span<const Blob
     return {blobs.size(), absl::InvalidArgumentError(absl::StrCat("the batch has ", blobs.size(), " blobs: at most ",
                                                                   kMaxBatch, " are allowed"))};
   }
-  std::vector<absl::StatusOr<OpenedBlob>> opened;
-  for (const BlobSelector& blob : blobs) {
-    absl::StatusOr<Opened> content = OpenContent(blob, {});
-    if (content.ok()) {
-      opened.push_back(OpenedBlob{content->digest, std::move(content->content)});
-    } else {
-      opened.push_back(content.status());
-    }
-  }
-  return coffer::GetBatch(std::move(opened));
+  return coffer::GetBatch(blobs.size(), [&](size_t i) -> absl::StatusOr<OpenedBlob> {
+    absl::StatusOr<Opened> opened = OpenContent(blobs[i], {});
+    if (!opened.ok()) return opened.status();
+    return OpenedBlob{opened->digest, std::move(opened->content)};
+  });
 }
 
 absl::StatusOr<BlobStore::Opened> BlobStore::OpenContent(const BlobSelector& blob, ByteRange range) {
@@ -68,6 +63,7 @@ absl::StatusOr<BlobStore::Opened> BlobStore::OpenContent(const BlobSelector& blo
   Opened opened;
   absl::StatusOr<std::unique_ptr<Content>> content = absl::UnknownError("");
   if (const auto* digest = std::get_if<Digest>(&blob.by)) {
+    if (absl::Status status = CheckBucket(BucketOrDefault(blob.bucket)); !status.ok()) return status;
     opened.digest = *digest;
     content = engine_->Open(*digest);
   } else {
@@ -115,6 +111,7 @@ absl::StatusOr<BlobInfo> BlobStore::Stat(const BlobSelector& blob) {
     info.reference = *std::move(reference);
     return info;
   }
+  if (absl::Status status = CheckBucket(BucketOrDefault(blob.bucket)); !status.ok()) return status;
   info.digest = std::get<Digest>(blob.by);
   absl::StatusOr<std::optional<uint64_t>> size_bytes = engine_->Find(info.digest);
   if (!size_bytes.ok()) return size_bytes.status();
@@ -123,7 +120,9 @@ absl::StatusOr<BlobInfo> BlobStore::Stat(const BlobSelector& blob) {
   return info;
 }
 
-absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::Span<const Digest> digests) {
+absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::string_view bucket,
+                                                               absl::Span<const Digest> digests) {
+  if (absl::Status status = CheckBucket(BucketOrDefault(bucket)); !status.ok()) return status;
   if (digests.size() > kMaxFindMissing) {
     return absl::InvalidArgumentError(
         absl::StrCat(digests.size(), " digests are asked for in one call: at most ", kMaxFindMissing, " are allowed"));
@@ -133,8 +132,8 @@ absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::Span<const Dige
   for (const Digest& digest : digests) {
     if (!seen.insert(digest).second) continue;
     absl::StatusOr<std::optional<uint64_t>> found = engine_->Find(digest);
-    if (!found.ok()) return found.status();
-    if (!found->has_value()) missing.push_back(digest);
+    if (!found.ok() && !absl::IsDataLoss(found.status())) return found.status();
+    if (!found.ok() || !found->has_value()) missing.push_back(digest);
   }
   return missing;
 }

@@ -82,8 +82,9 @@ class BlobStore {
   // Size and reference, no content. NOT_FOUND.
   absl::StatusOr<BlobInfo> Stat(const BlobSelector& blob);
 
-  // Those of `digests` that are not stored, in order, each once. INVALID_ARGUMENT above kMaxFindMissing.
-  absl::StatusOr<std::vector<Digest>> FindMissing(absl::Span<const Digest> digests);
+  // Those of `digests` that are not stored, in order, each once; one whose record is damaged counts as missing, for
+  // putting it heals it. INVALID_ARGUMENT above kMaxFindMissing.
+  absl::StatusOr<std::vector<Digest>> FindMissing(absl::string_view bucket, absl::Span<const Digest> digests);
 
   // Points (bucket, name) at stored content, making the bucket; an empty name means the digest's hex. Replaces
   // an older reference of that name in one step. NOT_FOUND if the content is not stored.

@@ -44,6 +44,11 @@ absl::Status Upload::Append(absl::string_view bytes) {
   return absl::OkStatus();
 }
 
+void Upload::Claim(uint64_t size_bytes, std::optional<Digest> expected_digest) {
+  options_.declared_size_bytes = size_bytes;
+  if (expected_digest.has_value()) options_.expected_digest = expected_digest;
+}
+
 absl::StatusOr<PutResult> Upload::Commit() {
   const Digest digest = hasher_.Finish();
   absl::StatusOr<Reference> reference = ReferenceFor(options_, digest, size_bytes_, now_());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,13 @@ class Upload {
   // declared; RESOURCE_EXHAUSTED over the blob limit or when the disk is full. After an error only
   // destruction is allowed.
   absl::Status Append(absl::string_view bytes);
+
+  // What a client that did not know it before says of the whole blob; replaces what the options said. Checked by Commit.
+  void Claim(uint64_t size_bytes, std::optional<Digest> expected_digest);
+
+  // Whether the client has said, by size or by digest, where the blob ends: otherwise one that was cut off cannot be told
+  // from a whole one.
+  bool has_claims() const { return options_.declared_size_bytes.has_value() || options_.expected_digest.has_value(); }
 
   // Publishes the blob and its reference, durably, and returns after the sync. INVALID_ARGUMENT if it is
   // shorter than declared, if its digest is not the expected one, or if the name is the hex of another digest.

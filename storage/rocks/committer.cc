@@ -69,6 +69,7 @@ void Committer::Run(const std::deque<Waiter*>& group) {
   batch.Put(database_.meta(), kTotalsKey, EncodeTotals(kTotalsKey, batch.totals));
   rocksdb::WriteOptions options;
   options.sync = true;
+  const bool waits_for_space = database_.waits_for_space();
   const rocksdb::Status written = database_.db().Write(options, batch.rows_.GetWriteBatch());
   if (written.ok()) {
     std::lock_guard lock(mutex_);
@@ -76,8 +77,7 @@ void Committer::Run(const std::deque<Waiter*>& group) {
     return;
   }
   absl::Status failure;
-  if (written.IsNoSpace()) {
-    // RocksDB refuses the write because an earlier flush failed, and goes on by itself when there is space again.
+  if (waits_for_space && written.IsNoSpace()) {
     failure = ToStatus(written, "no space");
   } else {
     failure = failure_ = absl::UnavailableError(absl::StrCat(

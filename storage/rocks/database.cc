@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -34,6 +35,26 @@ constexpr int kOpenFiles = 512;
 
 // In the order of Database's accessors; content comes last.
 constexpr const char* kFamilies[] = {"default", "buckets", "references", "records", "links", "content"};
+
+// Notes whether RocksDB refuses writes for want of space that a flush or compaction needed.
+class SpaceListener : public rocksdb::EventListener {
+ public:
+  explicit SpaceListener(std::shared_ptr<std::atomic<bool>> waits_for_space)
+      : waits_for_space_(std::move(waits_for_space)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    const bool in_background = reason == rocksdb::BackgroundErrorReason::kFlush ||
+                               reason == rocksdb::BackgroundErrorReason::kFlushNoWAL ||
+                               reason == rocksdb::BackgroundErrorReason::kCompaction;
+    *waits_for_space_ = in_background && error->IsNoSpace();
+  }
+  void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
+    if (info.new_bg_error.ok()) *waits_for_space_ = false;
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> waits_for_space_;
+};
 
 std::string ErrnoText() { return std::strerror(errno); }
 
@@ -154,12 +175,21 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
 
   std::unique_ptr<Database> database(new Database);
   database->memtables_ = options.write_buffer_manager;
+  options.listeners.push_back(std::make_shared<SpaceListener>(database->waits_for_space_));
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, path, families, &database->families_, &db);
   if (!status.ok()) return ToStatus(status, absl::StrCat("database ", path, " cannot be opened"));
   database->db_.reset(db);
   database->content_options_ = rocksdb::Options(options, families.back().options);
   return database;
+}
+
+void Database::FlushSoon() {
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
+  // A failure shows in the writes that follow.
+  db_->Flush(options, families_).PermitUncheckedError();
 }
 
 Database::~Database() {

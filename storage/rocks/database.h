@@ -6,6 +6,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +63,13 @@ class Database {
   // What the memtables hold: it will be written to table files.
   uint64_t unflushed_bytes() const { return memtables_->memory_usage(); }
 
+  // Whether writes are refused because a flush or compaction found no space. Such a write reaches no log, and RocksDB
+  // goes on by itself when there is space again.
+  bool waits_for_space() const { return waits_for_space_->load(); }
+
+  // Starts writing the memtables to table files, and does not wait for it.
+  void FlushSoon();
+
   // What an SST file for content() must be written with.
   const rocksdb::Options& content_options() const { return content_options_; }
 
@@ -69,6 +77,7 @@ class Database {
   Database() = default;
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, bool create);
 
+  std::shared_ptr<std::atomic<bool>> waits_for_space_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;

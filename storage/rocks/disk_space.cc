@@ -27,11 +27,14 @@ absl::StatusOr<DiskSpace::Room> DiskSpace::Measure() const {
 absl::Status DiskSpace::Check(uint64_t wanted_bytes) const {
   const absl::StatusOr<Room> room = Measure();
   if (!room.ok()) return room.status();
-  const uint64_t kept_bytes = room->low_water_bytes + unflushed_bytes_();
-  if (room->free_bytes >= kept_bytes && room->free_bytes - kept_bytes >= wanted_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "no space: ", wanted_bytes, " bytes are wanted, but the disk has ", room->free_bytes, " bytes free, of which ", kept_bytes - room->low_water_bytes,
-      " are needed for what is in memory, and puts stop at ", room->low_water_bytes, ": free some space, deletes still work"));
+  const uint64_t unflushed_bytes = unflushed_bytes_();
+  const uint64_t needed_bytes = room->low_water_bytes + wanted_bytes;
+  if (room->free_bytes >= needed_bytes + unflushed_bytes) return absl::OkStatus();
+  if (room->free_bytes >= needed_bytes) flush_();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no space: the disk has ", room->free_bytes, " bytes free, ", unflushed_bytes,
+                   " of them needed for what is in memory and ", wanted_bytes, " for this put; puts stop at ",
+                   room->low_water_bytes, ": free some space, deletes still work"));
 }
 
 }  // namespace coffer::rocks

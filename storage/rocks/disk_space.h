@@ -22,20 +22,22 @@ class DiskSpace {
     uint64_t low_water_bytes = 0;
   };
 
-  // `unflushed_bytes` tells what is in memory and will be written by flushes; called from any thread.
-  DiskSpace(std::string directory, std::function<uint64_t()> unflushed_bytes)
-      : directory_(std::move(directory)), unflushed_bytes_(std::move(unflushed_bytes)) {}
+  // `unflushed_bytes` tells what is in memory and will be written by flushes, `flush` starts them; both are called from
+  // any thread.
+  DiskSpace(std::string directory, std::function<uint64_t()> unflushed_bytes, std::function<void()> flush)
+      : directory_(std::move(directory)), unflushed_bytes_(std::move(unflushed_bytes)), flush_(std::move(flush)) {}
 
   // UNAVAILABLE if the file system does not answer.
   absl::StatusOr<Room> Measure() const;
 
   // RESOURCE_EXHAUSTED if writing `wanted_bytes`, and flushing what is in memory, would leave less than the
-  // low-water mark.
+  // low-water mark; if the latter is what stands in the way, the flush is started, so that it will not for long.
   absl::Status Check(uint64_t wanted_bytes) const;
 
  private:
   const std::string directory_;
   const std::function<uint64_t()> unflushed_bytes_;
+  const std::function<void()> flush_;
 };
 
 }  // namespace coffer::rocks

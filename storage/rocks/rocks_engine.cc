@@ -32,7 +32,8 @@ class RocksEngine : public Engine {
       : lock_(std::move(lock)),
         database_(std::move(database)),
         store_id_(std::move(state.store_id)),
-        disk_space_(data_dir, [this] { return database_->unflushed_bytes(); }),
+        disk_space_(
+            data_dir, [this] { return database_->unflushed_bytes(); }, [this] { database_->FlushSoon(); }),
         committer_(*database_, state.totals),
         staging_{.database = *database_,
                  .committer = committer_,

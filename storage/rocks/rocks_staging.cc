@@ -113,7 +113,7 @@ RocksStaging::~RocksStaging() {
     std::error_code gone;
     std::filesystem::remove(file, gone);
   }
-  if (on_disk() && !published_) {
+  if (on_disk() && !may_be_published_) {
     // If this fails the intent stands, and the next start does it.
     (ingested_ ? DropContent : DropIntent)(context_.database, context_.committer, content_id_).IgnoreError();
   }
@@ -137,8 +137,8 @@ absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
   gathered_.emplace_back(id, bytes);
   gathered_bytes_ += bytes.size();
   const uint64_t gathered_by_all = context_.gathered_bytes += bytes.size();
-  if (gathered_bytes_ <= kGatherBytes && gathered_by_all <= kGatherBudgetBytes) return absl::OkStatus();
-  return MoveToDisk();
+  const uint64_t limit = gathered_by_all <= kGatherBudgetBytes ? kGatherBytes : kSmallBytes;
+  return gathered_bytes_ <= limit ? absl::OkStatus() : MoveToDisk();
 }
 
 absl::Status RocksStaging::MoveToDisk() {
@@ -205,12 +205,14 @@ absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
   absl::StatusOr<Outcome> outcome = CommitRows(reference);
   if (outcome.ok() && *outcome == Outcome::kNeedsContent) {
     if (absl::Status status = Ingest(); !status.ok()) return status;
+    may_be_published_ = true;
     outcome = CommitRows(reference);
   }
   if (!outcome.ok()) return outcome.status();
-  published_ = *outcome == Outcome::kPublished;
-  context_.CountPut(reference.size_bytes, !published_);
-  return !published_;
+  const bool deduplicated = *outcome == Outcome::kDeduplicated;
+  may_be_published_ = !deduplicated;
+  context_.CountPut(reference.size_bytes, deduplicated);
+  return deduplicated;
 }
 
 absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& reference) {

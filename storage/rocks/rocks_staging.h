@@ -63,8 +63,11 @@ class RocksStaging : public Staging {
   // A blob up to this size costs a second copy of its bytes in the log rather than a file of its own: with many
   // small files every ingest gets slower.
   static constexpr uint64_t kGatherBytes = uint64_t{8} << 20;
-  // The most that all uploads gather together; beyond it they stream to files earlier.
+  // The most that all uploads gather together; beyond it those above kSmallBytes stream to files earlier.
   static constexpr uint64_t kGatherBudgetBytes = uint64_t{128} << 20;
+  // A blob up to this size never gets a file of its own, also when others have used up the budget: files must not
+  // become as many as small blobs.
+  static constexpr uint64_t kSmallBytes = uint64_t{1} << 20;
 
  private:
   // One file is long enough that a blob of 1 TiB has 4,096.
@@ -96,7 +99,9 @@ class RocksStaging : public Staging {
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::vector<std::string> files_;
   bool ingested_ = false;
-  bool published_ = false;
+  // A publishing batch was handed to the committer and may be on disk, also if it came back with an error: what it
+  // names must stay until the next start knows.
+  bool may_be_published_ = false;
 };
 
 // Publishes blobs that are in memory as a whole, in one batch.

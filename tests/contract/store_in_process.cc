@@ -57,7 +57,7 @@ class InProcess : public StoreUnderTest {
 
   absl::StatusOr<BlobInfo> Stat(const BlobSelector& blob) override { return store_.Stat(blob); }
   absl::StatusOr<std::vector<Digest>> FindMissing(const std::vector<Digest>& digests) override {
-    return store_.FindMissing(digests);
+    return store_.FindMissing("", digests);
   }
   absl::StatusOr<Reference> Bind(const std::string& bucket, const std::string& name, const Digest& digest,
                                  const Metadata& metadata) override {

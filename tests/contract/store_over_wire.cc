@@ -139,6 +139,10 @@ class OverWire : public StoreUnderTest {
     if (call.fail_after_bytes.has_value()) {
       context.TryCancel();
     } else {
+      if (!call.options.declared_size_bytes && !call.options.expected_digest) {
+        request.mutable_end()->set_size_bytes(content.size());
+        writer->Write(request);
+      }
       writer->WritesDone();
     }
     if (const grpc::Status status = writer->Finish(); !status.ok()) return FromGrpc(status);

@@ -34,7 +34,7 @@ admin = admin_service_pb2_grpc.AdminServiceStub(channel)
 
 content = b"hello from python"
 put = blobs.Put(iter([
-    blob_service_pb2.PutRequest(header=blob_service_pb2.PutHeader(name="from python")),
+    blob_service_pb2.PutRequest(header=blob_service_pb2.PutHeader(name="from python", size_bytes=len(content))),
     blob_service_pb2.PutRequest(data=content[:5]),
     blob_service_pb2.PutRequest(data=content[5:]),
 ]))

@@ -109,7 +109,7 @@ class ProbeEngine : public Engine {
   absl::StatusOr<Reference> Resolve(absl::string_view bucket, absl::string_view name) override {
     return engine_->Resolve(bucket, name);
   }
-  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
+  absl::StatusOr<std::vector<ListedReference>> List(absl::string_view bucket, absl::string_view prefix,
                                               absl::string_view after, size_t limit) override {
     return engine_->List(bucket, prefix, after, limit);
   }
@@ -118,7 +118,7 @@ class ProbeEngine : public Engine {
   }
   absl::StatusOr<bool> CreateBucket(const Bucket& bucket) override { return engine_->CreateBucket(bucket); }
   absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) override { return engine_->DeleteBucket(bucket); }
-  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
+  absl::StatusOr<std::vector<ListedBucket>> ListBuckets(absl::string_view after, size_t limit) override {
     return engine_->ListBuckets(after, limit);
   }
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
