@@ -34,7 +34,14 @@ absl::StatusOr<v1::FindMissingResponse> FindMissingDigests(BlobStore& store, con
   return response;
 }
 
-absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchPutRequest& request) {
+// Writes the failure of one item of a batch. The call as a whole succeeds, so it is here that the operator hears of it.
+template <typename Result>
+void FailItem(const Backend& backend, absl::string_view rpc, const absl::Status& status, Result& out) {
+  if (IsServerFailure(status)) backend.report_failure(rpc, status);
+  StatusToWire(status, out);
+}
+
+absl::StatusOr<v1::BatchPutResponse> PutBatch(const Backend& backend, const v1::BatchPutRequest& request) {
   std::vector<absl::StatusOr<PutResult>> results(request.items_size(), absl::UnknownError(""));
   std::vector<BatchItem> items;
   std::vector<int> item_indexes;
@@ -47,7 +54,7 @@ absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchP
       results[i] = options.status();
     }
   }
-  std::vector<absl::StatusOr<PutResult>> put = store.PutBatch(items);
+  std::vector<absl::StatusOr<PutResult>> put = backend.store.PutBatch(items);
   for (size_t i = 0; i < put.size(); ++i) results[item_indexes[i]] = std::move(put[i]);
   v1::BatchPutResponse response;
   for (const absl::StatusOr<PutResult>& result : results) {
@@ -55,13 +62,13 @@ absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchP
     if (result.ok()) {
       *out.mutable_put() = PutResultToWire(*result);
     } else {
-      StatusToWire(result.status(), out);
+      FailItem(backend, "BatchPut", result.status(), out);
     }
   }
   return response;
 }
 
-absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchGetRequest& request) {
+absl::StatusOr<v1::BatchGetResponse> GetBatch(const Backend& backend, const v1::BatchGetRequest& request) {
   std::vector<absl::StatusOr<BatchBlob>> results(request.blobs_size(), absl::UnknownError(""));
   std::vector<BlobSelector> selectors;
   std::vector<int> selector_indexes;
@@ -74,7 +81,7 @@ absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchG
       results[i] = selector.status();
     }
   }
-  std::vector<absl::StatusOr<BatchBlob>> got = store.GetBatch(selectors);
+  std::vector<absl::StatusOr<BatchBlob>> got = backend.store.GetBatch(selectors);
   for (size_t i = 0; i < got.size(); ++i) results[selector_indexes[i]] = std::move(got[i]);
   v1::BatchGetResponse response;
   for (absl::StatusOr<BatchBlob>& result : results) {
@@ -83,7 +90,7 @@ absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchG
       out.set_digest(DigestToWire(result->digest));
       out.set_data(std::move(result->content));
     } else {
-      StatusToWire(result.status(), out);
+      FailItem(backend, "BatchGet", result.status(), out);
     }
   }
   return response;
@@ -103,16 +110,16 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServe
 grpc::ServerUnaryReactor* BlobService::BatchPut(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
   return RunUnary<v1::BatchPutRequest>(backend_, "BatchPut", context, request, response,
-                                       [&store = backend_.store](const v1::BatchPutRequest& message) {
-                                         return PutBatch(store, message);
+                                       [&backend = backend_](const v1::BatchPutRequest& message) {
+                                         return PutBatch(backend, message);
                                        });
 }
 
 grpc::ServerUnaryReactor* BlobService::BatchGet(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
   return RunUnary<v1::BatchGetRequest>(backend_, "BatchGet", context, request, response,
-                                       [&store = backend_.store](const v1::BatchGetRequest& message) {
-                                         return GetBatch(store, message);
+                                       [&backend = backend_](const v1::BatchGetRequest& message) {
+                                         return GetBatch(backend, message);
                                        });
 }
 

@@ -9,22 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "storage/names.h"
 
 namespace coffer {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-
-// Pure ASCII, unlike storage's Quoted, because the value is not text; cut after 80 bytes, with its length.
-std::string Escaped(absl::string_view value) {
-  constexpr size_t kShown = 80;
-  if (value.size() <= kShown) return absl::StrCat("\"", absl::CHexEscape(value), "\"");
-  return absl::StrCat("\"", absl::CHexEscape(value.substr(0, kShown)), "\"... (", value.size(), " bytes)");
-}
 
 // The parser stops at the first string that is not UTF-8, after storing it. Returns "name \"...\"" for that
 // string, or nothing.
@@ -43,7 +35,7 @@ std::string FindBadString(const Message& message) {
         const std::string value = field->is_repeated()
                                       ? message.GetReflection()->GetRepeatedString(message, field, i)
                                       : message.GetReflection()->GetString(message, field);
-        if (!utf8::is_valid(value.begin(), value.end())) return absl::StrCat(field->name(), " ", Escaped(value));
+        if (!utf8::is_valid(value.begin(), value.end())) return absl::StrCat(field->name(), " ", Quoted(value));
       }
     }
   }

@@ -6,8 +6,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "hashing/bytes.h"
-#include "hashing/hasher.h"
 #include "storage/memory/memory_engine.h"
 
 namespace coffer {
@@ -26,28 +24,13 @@ namespace coffer {
   return ::testing::AssertionSuccess() << seen;
 }
 
-std::string SampleBytes(size_t size_bytes, uint32_t seed) {
-  std::string bytes(size_bytes, '\0');
-  uint32_t state = seed * 2654435761u + 1;
-  for (char& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<char>(state >> 24);
-  }
-  return bytes;
-}
+std::string WireDigestOf(const std::string& content) { return std::string(DigestOf(content).view()); }
 
-std::string DigestOf(const std::string& bytes) {
-  Hasher hasher;
-  hasher.Update(BytesOf(bytes));
-  return std::string(hasher.Finalize().view());
-}
-
-std::string HexOf(const std::string& raw_digest) { return absl::BytesToHexString(raw_digest); }
+std::string HexOf(const std::string& wire_digest) { return absl::BytesToHexString(wire_digest); }
 
 ServingTest::ServingTest(Admission::Limits limits) {
   store_ = std::make_unique<BlobStore>(NewProbeEngine(NewMemoryEngine(), probe_), BlobStore::Options{});
   ServerOptions options;
-  options.listen = "127.0.0.1:0";
   options.limits = limits;
   options.store_threads = 8;
   options.report_failure = [this](absl::string_view, const absl::Status& status) {
