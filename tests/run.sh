@@ -56,7 +56,8 @@ run_fuzz() {
   local fuzzer
   for fuzzer in build/fuzz/bin/*_fuzzer; do
     printf '%s\n' "$fuzzer"
-    "$fuzzer" -max_total_time="$fuzz_seconds" -max_len=4096 -artifact_prefix=build/fuzz/ -verbosity=0 -print_final_stats=1
+    "$fuzzer" -max_total_time="$fuzz_seconds" -max_len=4096 -artifact_prefix=build/fuzz/ -verbosity=0 -print_funcs=0 \
+      -print_final_stats=1
   done
 }
 
