@@ -64,7 +64,8 @@ struct Selector {
 struct PutOptions {
   std::string bucket = {};
   std::string name = {};  // empty: the digest in hex
-  // Content with another digest is not stored: DATA_LOSS, also if the server was the one to notice.
+  // Content with another digest is not stored: DATA_LOSS. (Content that the server finds to have another digest than
+  // this side computed is not stored either: INVALID_ARGUMENT, with both.)
   std::optional<Digest> expected_digest = {};
   Metadata metadata = {};
   ProgressFn progress = {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/connection.h"
 
+#include <utf8.h>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,25 +29,6 @@ grpc::ChannelArguments ChannelOptions(const RetryPolicy& retry) {
   // Clients of one process do not share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return arguments;
-}
-
-// Length of the UTF-8 sequence (Unicode 15, table 3-7) at the start of `text`; 0 if there is none.
-size_t Utf8SequenceLength(absl::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  unsigned low = 0x80, high = 0xBF;
-  if (lead == 0xE0) low = 0xA0;   // overlong
-  if (lead == 0xED) high = 0x9F;  // surrogates
-  if (lead == 0xF0) low = 0x90;   // overlong
-  if (lead == 0xF4) high = 0x8F;  // above U+10FFFF
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  return length;
 }
 
 }  // namespace
@@ -102,15 +85,10 @@ absl::Status Connection::Streaming(absl::FunctionRef<absl::Status()> attempt,
 }
 
 absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = Utf8SequenceLength(text.substr(i));
-    if (length == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(what, " \"", absl::CHexEscape(text), "\" is not UTF-8 at byte ", i));
-    }
-    i += length;
-  }
-  return absl::OkStatus();
+  const auto bad = utf8::find_invalid(text.begin(), text.end());
+  if (bad == text.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " \"", absl::CHexEscape(text), "\" is not UTF-8 at byte ", bad - text.begin()));
 }
 
 absl::StatusOr<Digest> DigestOfAnswer(const std::string& bytes) {

@@ -40,7 +40,7 @@ Digest JoinParts(std::vector<ChainingValue> values) {
 
 }  // namespace
 
-FileHasher::FileHasher(int threads) : helpers_(std::max(1, threads - 1)), threads_(threads) {}
+FileHasher::FileHasher(int threads) : others_(std::max(1, threads - 1)), threads_(threads) {}
 
 absl::StatusOr<Digest> FileHasher::Hash(FileSource& source, const Progress& progress) {
   const uint64_t size_bytes = source.size_bytes().value_or(0);
@@ -93,7 +93,7 @@ absl::StatusOr<Digest> FileHasher::HashParts(const FileSource& source, uint64_t 
       done.count_down();
     };
     // The queue holds many times as many tasks.
-    if (!helpers_.TrySchedule(task)) done.count_down();
+    if (!others_.TrySchedule(task)) done.count_down();
   }
   work();
   done.wait();

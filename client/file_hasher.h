@@ -33,7 +33,7 @@ class FileHasher {
   absl::StatusOr<Digest> HashStream(FileSource& source, const Progress& progress);
   absl::StatusOr<Digest> HashParts(const FileSource& source, uint64_t size_bytes, const Progress& progress);
 
-  WorkerPool helpers_;
+  WorkerPool others_;
   const int threads_;
 };
 

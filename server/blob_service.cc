@@ -41,7 +41,14 @@ absl::Status CheckBatchCount(int count) {
       absl::StrCat("the batch has ", count, " items: at most ", kMaxBatch, " are allowed"));
 }
 
-absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchPutRequest& request) {
+// Writes the failure of one item of a batch. The call as a whole succeeds, so it is here that the operator hears of it.
+template <typename Result>
+void FailItem(const Backend& backend, absl::string_view rpc, const absl::Status& status, Result& out) {
+  if (IsServerFailure(status)) backend.report_failure(rpc, status);
+  StatusToWire(status, out);
+}
+
+absl::StatusOr<v1::BatchPutResponse> PutBatch(const Backend& backend, const v1::BatchPutRequest& request) {
   if (absl::Status status = CheckBatchCount(request.items_size()); !status.ok()) return status;
   std::vector<absl::StatusOr<PutResult>> results(request.items_size(), absl::UnknownError(""));
   std::vector<BatchItem> items;
@@ -55,7 +62,7 @@ absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchP
       results[i] = options.status();
     }
   }
-  std::vector<absl::StatusOr<PutResult>> put = store.PutBatch(items);
+  std::vector<absl::StatusOr<PutResult>> put = backend.store.PutBatch(items);
   for (size_t i = 0; i < put.size(); ++i) results[item_indexes[i]] = std::move(put[i]);
   v1::BatchPutResponse response;
   for (const absl::StatusOr<PutResult>& result : results) {
@@ -63,14 +70,16 @@ absl::StatusOr<v1::BatchPutResponse> PutBatch(BlobStore& store, const v1::BatchP
     if (result.ok()) {
       *out.mutable_put() = PutResultToWire(*result);
     } else {
-      StatusToWire(result.status(), out);
+      FailItem(backend, "BatchPut", result.status(), out);
     }
   }
   return response;
 }
 
-absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchGetRequest& request) {
-  if (absl::Status status = CheckBatchCount(request.blobs_size()); !status.ok()) return status;
+<<<<<<< HEAD
+=======
+absl::StatusOr<v1::BatchGetResponse> GetBatch(const Backend& backend, const v1::BatchGetRequest& request) {
+>>>>>>> fix
   std::vector<absl::StatusOr<BatchBlob>> results(request.blobs_size(), absl::UnknownError(""));
   std::vector<BlobSelector> selectors;
   std::vector<int> selector_indexes;
@@ -83,7 +92,7 @@ absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchG
       results[i] = selector.status();
     }
   }
-  std::vector<absl::StatusOr<BatchBlob>> got = store.GetBatch(selectors);
+  std::vector<absl::StatusOr<BatchBlob>> got = backend.store.GetBatch(selectors);
   for (size_t i = 0; i < got.size(); ++i) results[selector_indexes[i]] = std::move(got[i]);
   v1::BatchGetResponse response;
   for (absl::StatusOr<BatchBlob>& result : results) {
@@ -92,7 +101,7 @@ absl::StatusOr<v1::BatchGetResponse> GetBatch(BlobStore& store, const v1::BatchG
       out.set_digest(DigestToWire(result->digest));
       out.set_data(std::move(result->content));
     } else {
-      StatusToWire(result.status(), out);
+      FailItem(backend, "BatchGet", result.status(), out);
     }
   }
   return response;
@@ -112,16 +121,16 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServe
 grpc::ServerUnaryReactor* BlobService::BatchPut(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
   return RunUnary<v1::BatchPutRequest>(backend_, "BatchPut", context, request, response,
-                                       [&store = backend_.store](const v1::BatchPutRequest& message) {
-                                         return PutBatch(store, message);
+                                       [&backend = backend_](const v1::BatchPutRequest& message) {
+                                         return PutBatch(backend, message);
                                        });
 }
 
 grpc::ServerUnaryReactor* BlobService::BatchGet(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
   return RunUnary<v1::BatchGetRequest>(backend_, "BatchGet", context, request, response,
-                                       [&store = backend_.store](const v1::BatchGetRequest& message) {
-                                         return GetBatch(store, message);
+                                       [&backend = backend_](const v1::BatchGetRequest& message) {
+                                         return GetBatch(backend, message);
                                        });
 }
 

@@ -15,24 +15,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "server/file_descriptor.h"
 #include "storage/names.h"
 
 namespace coffer {
 namespace {
 
-class Socket {
- public:
-  explicit Socket(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
+FileDescriptor NewSocket(int family) { return FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
 absl::Status CannotListen(const std::string& where, absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat("cannot listen on ", where, ": ", why));
@@ -44,15 +33,15 @@ absl::Status CheckUnixUnused(const std::string& path) {
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const std::string where = absl::StrCat("unix:", path);
   {
-    const Socket client(AF_UNIX);
-    if (::connect(client.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    const FileDescriptor client = NewSocket(AF_UNIX);
+    if (::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
       return CannotListen(where, "another process listens there");
     }
     if (errno != ENOENT && errno != ECONNREFUSED) return CannotListen(where, std::strerror(errno));
     if (errno == ECONNREFUSED) return absl::OkStatus();  // left behind by a process that is gone
   }
-  const Socket server(AF_UNIX);
-  if (::bind(server.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  const FileDescriptor server = NewSocket(AF_UNIX);
+  if (::bind(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return CannotListen(where, std::strerror(errno));
   }
   ::unlink(path.c_str());
@@ -84,7 +73,7 @@ absl::StatusOr<ListenAddress> ListenAddress::Parse(absl::string_view address) {
   absl::string_view host = rest.substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
   result.host_ = std::string(host);
-  result.port_ = std::string(rest.substr(colon + 1));
+  result.port_ = static_cast<uint16_t>(port);
   return result;
 }
 
@@ -98,21 +87,22 @@ bool ListenAddress::IsLocal() const {
 
 absl::Status ListenAddress::CheckUnused() const {
   if (is_unix()) return CheckUnixUnused(path_);
-  const std::string where = absl::StrCat(host_, ":", port_);
+  const std::string where = ToString();
+  const std::string service = absl::StrCat(port_);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host_.c_str(), port_.c_str(), &hints, &found); error != 0) {
+  if (const int error = ::getaddrinfo(host_.c_str(), service.c_str(), &hints, &found); error != 0) {
     return CannotListen(where, ::gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
   absl::Status last;
   for (const addrinfo* it = found; it != nullptr; it = it->ai_next) {
-    const Socket probe(it->ai_family);
+    const FileDescriptor probe = NewSocket(it->ai_family);
     const int on = 1;
-    ::setsockopt(probe.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (::bind(probe.fd(), it->ai_addr, it->ai_addrlen) == 0) return absl::OkStatus();
+    ::setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (::bind(probe.get(), it->ai_addr, it->ai_addrlen) == 0) return absl::OkStatus();
     last = CannotListen(where, std::strerror(errno));
   }
   return last;

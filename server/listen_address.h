@@ -3,6 +3,7 @@
 // Where the server listens: HOST:PORT or unix:PATH.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,6 +14,9 @@ namespace coffer {
 
 class ListenAddress {
  public:
+  // Any free port of 127.0.0.1.
+  ListenAddress() = default;
+
   // INVALID_ARGUMENT, naming the address and what it must look like.
   static absl::StatusOr<ListenAddress> Parse(absl::string_view address);
 
@@ -25,13 +29,15 @@ class ListenAddress {
   // tells neither, and would take a unix socket away from the process that listens on it.
   absl::Status CheckUnused() const;
 
-  // HOST:PORT with the port that was taken in the end, or unix:PATH.
+  // HOST:PORT or unix:PATH, as gRPC takes it.
+  std::string ToString() const { return WithPort(port_); }
+  // The same with the port that was taken in the end.
   std::string WithPort(int port) const;
 
  private:
-  std::string host_;
-  std::string port_;
-  std::string path_;
+  std::string host_ = "127.0.0.1";
+  uint16_t port_ = 0;
+  std::string path_;  // of a unix socket, else empty
 };
 
 }  // namespace coffer

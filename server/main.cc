@@ -34,6 +34,7 @@
 #include "absl/strings/str_cat.h"
 #include "hashing/kernel.h"
 #include "hashing/worker_pool.h"
+#include "server/file_descriptor.h"
 #include "server/listen_address.h"
 #include "server/server.h"
 #include "storage/blob_store.h"
@@ -56,18 +57,6 @@ struct Flags {
   std::string log_file;
   std::string log_level = "info";
   std::string pid_file;
-};
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() { ::close(fd_); }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
 };
 
 sigset_t BlockStopSignals() {
@@ -167,9 +156,7 @@ void StopWithin(std::chrono::seconds limit, const StopSignals& signals, const st
   stopper.join();
 }
 
-absl::Status Serve(const Flags& flags, const StopSignals& signals) {
-  const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(flags.listen);
-  if (!address.ok()) return address.status();
+absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopSignals& signals) {
   if (absl::Status status = StartLog(flags); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
   if (!engine.ok()) return engine.status();
@@ -177,7 +164,7 @@ absl::Status Serve(const Flags& flags, const StopSignals& signals) {
   auto store = std::make_unique<BlobStore>(*std::move(engine), BlobStore::Options{.hash_workers = &hash_workers});
 
   ServerOptions options;
-  options.listen = flags.listen;
+  options.listen = address;
   options.report_failure = [](absl::string_view rpc, const absl::Status& status) {
     spdlog::error("{}: {}", std::string(rpc), status.ToString());
   };
@@ -189,7 +176,7 @@ absl::Status Serve(const Flags& flags, const StopSignals& signals) {
     if (!written.ok()) return written.status();
     pid_file = *std::move(written);
   }
-  const std::string where = address->WithPort((*server)->port());
+  const std::string where = address.WithPort((*server)->port());
   std::printf("cofferd listening on %s\n", where.c_str());
   std::fflush(stdout);
   spdlog::info("cofferd {} listening on {}, data in {}, hash kernel {}", COFFER_VERSION, where, flags.data,
@@ -249,7 +236,7 @@ int Main(int argc, char** argv) {
     return kExitUsage;
   }
   const StopSignals signals;
-  if (absl::Status status = Serve(flags, signals); !status.ok()) {
+  if (absl::Status status = Serve(flags, *address, signals); !status.ok()) {
     std::fprintf(stderr, "cofferd: %s\n", std::string(status.message()).c_str());
     return kExitFailure;
   }

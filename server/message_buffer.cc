@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "storage/names.h"
 
 namespace coffer {
 namespace {
@@ -28,13 +27,6 @@ using google::protobuf::io::CodedInputStream;
 
 // A batch of 1,024 items with the 64 pairs of metadata that each may have takes 270,000.
 constexpr size_t kMaxFields = 300'000;
-
-// Pure ASCII, unlike storage's Quoted, because the value is not text; cut after 80 bytes, with its length.
-std::string Escaped(absl::string_view value) {
-  constexpr size_t kShown = 80;
-  if (value.size() <= kShown) return absl::StrCat("\"", absl::CHexEscape(value), "\"");
-  return absl::StrCat("\"", absl::CHexEscape(value.substr(0, kShown)), "\"... (", value.size(), " bytes)");
-}
 
 // The parser stops at the first string that is not UTF-8, after storing it. Returns "name \"...\"" for that
 // string, or nothing.
@@ -53,7 +45,7 @@ std::string FindBadString(const Message& message) {
         const std::string value = field->is_repeated()
                                       ? message.GetReflection()->GetRepeatedString(message, field, i)
                                       : message.GetReflection()->GetString(message, field);
-        if (!utf8::is_valid(value.begin(), value.end())) return absl::StrCat(field->name(), " ", Escaped(value));
+        if (!utf8::is_valid(value.begin(), value.end())) return absl::StrCat(field->name(), " ", Quoted(value));
       }
     }
   }

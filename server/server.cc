@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "server/admin_service.h"
 #include "server/blob_service.h"
-#include "server/listen_address.h"
 #include "server/reference_service.h"
 
 namespace coffer {
@@ -59,30 +58,28 @@ Server::Server(ServerOptions options, BlobStore& store)
       admin_service_(std::make_unique<AdminService>(backend_)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, BlobStore& store) {
-  const std::string address = options.listen;
+  const ListenAddress address = options.listen;
   std::unique_ptr<Server> server(new Server(std::move(options), store));
   if (absl::Status status = server->Listen(address); !status.ok()) return status;
   return server;
 }
 
-absl::Status Server::Listen(const std::string& address) {
-  const absl::StatusOr<ListenAddress> parsed = ListenAddress::Parse(address);
-  if (!parsed.ok()) return parsed.status();
-  if (absl::Status status = parsed->CheckUnused(); !status.ok()) return status;
+absl::Status Server::Listen(const ListenAddress& address) {
+  if (absl::Status status = address.CheckUnused(); !status.ok()) return status;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   Configure(builder);
   int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(blob_service_.get());
   builder.RegisterService(reference_service_.get());
   builder.RegisterService(admin_service_.get());
   grpc_server_ = builder.BuildAndStart();
   if (grpc_server_ == nullptr || port == 0) {
-    return absl::FailedPreconditionError(absl::StrCat("cannot listen on ", address));
+    return absl::FailedPreconditionError(absl::StrCat("cannot listen on ", address.ToString()));
   }
-  if (!parsed->is_unix()) port_ = port;
+  if (!address.is_unix()) port_ = port;
   grpc_server_->GetHealthCheckService()->SetServingStatus(true);
   return absl::OkStatus();
 }

@@ -6,12 +6,12 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/admission.h"
 #include "server/backend.h"
+#include "server/listen_address.h"
 #include "server/store_pool.h"
 #include "storage/blob_store.h"
 
@@ -22,8 +22,8 @@ class ReferenceService;
 class AdminService;
 
 struct ServerOptions {
-  // HOST:PORT, where port 0 takes any free one, or unix:PATH. In plain text: who may connect may do anything.
-  std::string listen = "127.0.0.1:7420";
+  // Port 0 takes any free one. In plain text: who may connect may do anything.
+  ListenAddress listen;
   Admission::Limits limits;
   size_t store_threads = StorePool::kThreads;
   FailureReport report_failure = [](absl::string_view, const absl::Status&) {};
@@ -57,7 +57,7 @@ class Server {
 
  private:
   Server(ServerOptions options, BlobStore& store);
-  absl::Status Listen(const std::string& address);
+  absl::Status Listen(const ListenAddress& address);
 
   Admission admission_;
   StorePool pool_;

@@ -4,8 +4,10 @@
 # Installs what is needed, builds, and runs every test:
 #  1. all suites in the release build;
 #  2. all suites with the address and undefined-behaviour sanitizers;
-#  3. the suites that are about threads with the thread sanitizer.
-# Ends with the first that fails. `tests/run.sh release` (or asan-ubsan, tsan) runs one of them alone.
+#  3. the suites that are about threads with the thread sanitizer;
+#  4. every fuzzer for a few seconds.
+# The benches run once, shortened, after the suites of the release build: they must work, their figures do not matter.
+# Ends with the first that fails. `tests/run.sh release` (or asan-ubsan, tsan, fuzz) runs one of them alone.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,6 +16,8 @@ cd "$root"
 # Names of test programs; each is the ctest label of its cases.
 tsan_suites=(hashing_test memory_engine_test rocks_engine_test server_test wire_contract_test planted_race_test
   client_test client_parts_test)
+
+fuzz_seconds=20
 
 build() {
   local preset=$1
@@ -27,6 +31,10 @@ build() {
 run_release() {
   build release
   ctest --preset release --no-tests=error -j "$(nproc)"
+  build/release/bin/hash_bench --quick --json >/dev/null
+  # Beside the build, which is on a disk: O_DIRECT works there.
+  rm -rf build/release/bench-data
+  build/release/bin/storage_bench --quick --json --dir build/release/bench-data >/dev/null
 }
 
 run_asan-ubsan() {
@@ -43,11 +51,23 @@ run_tsan() {
     ctest --preset tsan --no-tests=error -j "$(nproc)" -L "^($labels)\$"
 }
 
+run_fuzz() {
+  build fuzz fuzzers
+  local fuzzer
+  for fuzzer in build/fuzz/bin/*_fuzzer; do
+    printf '%s\n' "$fuzzer"
+    "$fuzzer" -max_total_time="$fuzz_seconds" -max_len=4096 -artifact_prefix=build/fuzz/ -verbosity=0 -print_funcs=0 \
+      -print_final_stats=1
+  done
+}
+
 deploy/install_packages.sh build test
-for part in "${@:-release asan-ubsan tsan}"; do
+# What the benches compare with; they go without what is missing.
+deploy/install_packages.sh bench || echo "run.sh: going on without the packages of [bench]" >&2
+for part in "${@:-release asan-ubsan tsan fuzz}"; do
   for preset in $part; do
     case $preset in
-      release | asan-ubsan | tsan) ;;
+      release | asan-ubsan | tsan | fuzz) ;;
       *) echo "run.sh: unknown part $preset" >&2; exit 2 ;;
     esac
     started=$SECONDS

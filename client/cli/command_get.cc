@@ -56,7 +56,7 @@ void RunGetOne(const GetArguments& arguments, const std::string& name_or_digest,
 void AddGet(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("get", "Fetch a blob to stdout or a file, or many to a directory");
   auto arguments = std::make_shared<GetArguments>();
-  CLI::Option* blob = AddOperand(*command, "BLOB", "A name, or a digest (64 hex digits)");
+  CLI::Option* blob = AddVerbatim(*command, "BLOB", "A name, or a digest (64 hex digits)");
   AddBucketOption(*command, &arguments->bucket);
   CLI::Option* output =
       AddValue(*command, "-o,--output", &arguments->output, "File that appears whole or not at all");

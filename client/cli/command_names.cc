@@ -69,7 +69,7 @@ void RunStat(Session& session, const std::string& bucket, const std::vector<std:
 void AddLs(CLI::App& app, Command* chosen) {
   CLI::App* command = app.add_subcommand("ls", "List names as b3sum lines, which `b3sum -c` accepts");
   auto bucket = std::make_shared<std::string>();
-  CLI::Option* prefix = AddOperand(*command, "PREFIX", "Only names that start with this");
+  CLI::Option* prefix = AddVerbatim(*command, "PREFIX", "Only names that start with this");
   AddBucketOption(*command, bucket.get());
   command->callback([=] {
     *chosen = [=](Session& session) {

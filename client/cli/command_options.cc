@@ -47,11 +47,7 @@ CLI::Option* AddOperands(CLI::App& command, const std::string& label, const std:
   return AddRaw(command, label, description)->expected(kAny - 1, kAny);
 }
 
-CLI::Option* AddOperand(CLI::App& command, const std::string& label, const std::string& description) {
-  return AddRaw(command, label, description)->expected(1);
-}
-
-CLI::Option* AddRepeatable(CLI::App& command, const std::string& flags, const std::string& description) {
+CLI::Option* AddVerbatim(CLI::App& command, const std::string& flags, const std::string& description) {
   return AddRaw(command, flags, description)->expected(1);
 }
 

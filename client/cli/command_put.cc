@@ -153,7 +153,7 @@ void AddPut(CLI::App& app, Command* chosen) {
                                "Name of the reference, for a single input; else the file's base name");
   CLI::Option* expect = AddValue(*command, "--expect", expected.get(),
                                  "Store nothing unless the content has this digest (64 hex digits)");
-  CLI::Option* meta = AddRepeatable(*command, "--meta", "Metadata KEY=VALUE; may be repeated");
+  CLI::Option* meta = AddVerbatim(*command, "--meta", "Metadata KEY=VALUE; may be repeated");
   command->add_flag("-r,--recursive", arguments->recursive,
                     "Put the files below directories, named by their paths relative to them");
   command->callback([=] {

@@ -34,11 +34,10 @@ CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* 
 CLI::Option* AddByteCount(CLI::App& command, const std::string& flags, uint64_t* value,
                           const std::string& description);
 
-// Positional arguments, any number or at most one, and an option that may be repeated. Read them with results():
+// Any number of positional arguments; and one of them, or an option that may be repeated. Read both with results():
 // that is what the user typed, unchanged. (CLI11 would take "[a,b]" apart and read "{}" as nothing.)
 CLI::Option* AddOperands(CLI::App& command, const std::string& label, const std::string& description);
-CLI::Option* AddOperand(CLI::App& command, const std::string& label, const std::string& description);
-CLI::Option* AddRepeatable(CLI::App& command, const std::string& flags, const std::string& description);
+CLI::Option* AddVerbatim(CLI::App& command, const std::string& flags, const std::string& description);
 
 // -b, --bucket.
 CLI::Option* AddBucketOption(CLI::App& command, std::string* bucket);

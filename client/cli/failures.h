@@ -35,7 +35,6 @@ class Failures {
   void SetExitCode(int code);
 
   int exit_code() const;
-  bool any() const { return exit_code() != kExitOk; }
 
  private:
   mutable std::mutex mutex_;  // guards exit_code_

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/workload/mail_workload.h"
 #include "hashing/batch_hasher.h"
 #include "hashing/hasher.h"
 #include "hashing/kernel.h"
@@ -230,14 +230,12 @@ void Batches(TimedRows& table) {
     for (size_t i = 0; i < 64; ++i) blobs.push_back(DataOf(size, i * size));
     BatchRow(table, "batch64/" + std::to_string(size), blobs);
   }
-  // Mail: headers and bodies by turns, lognormal, medians 3.5 and 7 KiB, those up to 64 KiB.
-  std::mt19937_64 random(42);
-  std::normal_distribution<double> normal;
+  // Headers and bodies by turns, those up to 64 KiB.
+  client::MailWorkload workload(42);
   std::vector<ByteSpan> mails;
   while (mails.size() < 64) {
-    const bool header = mails.size() % 2 == 0;
-    const double size = (header ? 3584 : 7168) * std::exp((header ? 0.5 : 1.0) * normal(random));
-    if (size <= 65536) mails.push_back(DataOf(static_cast<size_t>(size), mails.size() * 65536));
+    const uint64_t size = mails.size() % 2 == 0 ? workload.HeaderBytes() : workload.BodyBytes();
+    if (size <= 65536) mails.push_back(DataOf(size, mails.size() * 65536));
   }
   BatchRow(table, "batch64/mail", mails);
 }

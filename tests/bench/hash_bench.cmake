@@ -11,7 +11,7 @@ find_path(sodium_include sodium.h)
 find_library(sodium_library sodium)
 
 add_executable(hash_bench hash_bench.cc hash_peers.cc timed_rows.cc)
-target_link_libraries(hash_bench PRIVATE coffer_bench_table coffer_hashing)
+target_link_libraries(hash_bench PRIVATE coffer_bench_table coffer_hashing coffer_workload)
 set(missing "")
 macro(hash_bench_peer name found)
   if(${found})

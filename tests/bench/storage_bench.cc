@@ -14,12 +14,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/workload/mail_workload.h"
 #include "storage/blob_store.h"
 #include "storage/rocks/rocks_engine.h"
 #include "tests/bench/table.h"
@@ -86,10 +88,27 @@ class StorageBench {
   }
 
   void SmallPuts(size_t size_bytes) {
+    const auto size_of = [&](uint64_t) { return size_bytes; };
     Row row{absl::StrCat("put ", size_bytes, " B, 64 callers, new"), "blobs/s", {}, "RocksDB, batches of 64", {}, true};
     Alternate(
-        row, rounds_, [&] { return PutRate(size_bytes, 64); },
-        [&] { return std::max(ControlRate(*plain_, size_bytes), ControlRate(*blobs_, size_bytes)); });
+        row, rounds_, [&] { return PutRate(size_of, 64); },
+        [&] { return std::max(ControlRate(*plain_, size_of), ControlRate(*blobs_, size_of)); });
+    table_.Print(row);
+  }
+
+  // Headers and bodies by turns, in the sizes of the mail workload; bodies of more than 64 KiB are no small puts.
+  void MailPuts() {
+    client::MailWorkload workload(42);
+    std::vector<size_t> sizes;
+    while (sizes.size() < 1024) {
+      const uint64_t size_bytes = sizes.size() % 2 == 0 ? workload.HeaderBytes() : workload.BodyBytes();
+      if (size_bytes <= 64 * kKiB) sizes.push_back(size_bytes);
+    }
+    const auto size_of = [&](uint64_t i) { return sizes[i % sizes.size()]; };
+    Row row{"put mail up to 64 KiB, 64 callers, new", "blobs/s", {}, "RocksDB, batches of 64", {}, true};
+    Alternate(
+        row, rounds_, [&] { return PutRate(size_of, 64); },
+        [&] { return std::max(ControlRate(*plain_, size_of), ControlRate(*blobs_, size_of)); });
     table_.Print(row);
   }
 
@@ -103,7 +122,7 @@ class StorageBench {
     Alternate(
         row, rounds_,
         [&] { return Rate(64, [&](int caller, uint64_t i, std::string&) { Put(known[(caller * 31 + i) % 256]); }); },
-        [&] { return PutRate(size_bytes, 64); });
+        [&] { return PutRate([&](uint64_t) { return size_bytes; }, 64); });
     table_.Print(row);
   }
 
@@ -165,7 +184,7 @@ class StorageBench {
         const std::string number = absl::StrCat("absent ", source_.NextNumber());
         digest = HashBlob(BytesOf(number));
       }
-      row.samples.push_back(Seconds([&] { Check(store_->FindMissing(absent).status()); }) * 1e6 / absent.size());
+      row.samples.push_back(Seconds([&] { Check(store_->FindMissing("", absent).status()); }) * 1e6 / absent.size());
     }
     table_.Print(row);
   }
@@ -221,14 +240,15 @@ class StorageBench {
     return put->digest;
   }
 
-  double PutRate(size_t size_bytes, int callers) {
-    return Rate(callers, [&](int, uint64_t, std::string& blob) {
-      source_.Fill(blob, size_bytes);
+  // `size_of`: the size of the caller's i-th blob.
+  double PutRate(const std::function<size_t(uint64_t i)>& size_of, int callers) {
+    return Rate(callers, [&](int caller, uint64_t i, std::string& blob) {
+      source_.Fill(blob, size_of(static_cast<uint64_t>(caller) * 17 + i));
       Put(blob);
     });
   }
 
-  double ControlRate(rocksdb::DB& db, size_t size_bytes) {
+  double ControlRate(rocksdb::DB& db, const std::function<size_t(uint64_t i)>& size_of) {
     rocksdb::WriteOptions sync;
     sync.sync = true;
     uint64_t written = 0;
@@ -238,7 +258,7 @@ class StorageBench {
       while (std::chrono::steady_clock::now() < end) {
         rocksdb::WriteBatch batch;
         for (int i = 0; i < 64; ++i, ++written) {
-          source_.Fill(value, size_bytes);
+          source_.Fill(value, size_of(written));
           Check(batch.Put(HashBlob(BytesOf(absl::StrCat(source_.NextNumber()))).ToHex().substr(0, 32), value));
         }
         Check(db.Write(sync, &batch));
@@ -286,13 +306,20 @@ int Main(int argc, char** argv) {
   std::string directory;
   app.add_flag("--quick", quick, "End within 30 seconds");
   app.add_flag("--json", json, "One object a line");
-  app.add_option("--dir", directory, "Where to write; emptied afterwards")->default_val("storage-bench-data");
+  app.add_option("--dir", directory, "Where to write: new or empty, and removed afterwards")->default_val("storage-bench-data");
   CLI11_PARSE(app, argc, argv);
-  std::filesystem::remove_all(directory);
-  std::filesystem::create_directories(directory);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const bool is_empty = !error && std::filesystem::is_empty(directory, error);
+  if (error || !is_empty) {
+    std::fprintf(stderr, "storage_bench: --dir %s: %s\n", directory.c_str(),
+                 error ? error.message().c_str() : "not empty; name a directory that is new or empty");
+    return 2;
+  }
   {
     StorageBench bench(directory, quick ? 0.3 : 3, quick ? 1 : 5, json);
     for (const size_t size : {size_t{1} * kKiB, size_t{11000}, 64 * kKiB}) bench.SmallPuts(size);
+    bench.MailPuts();
     bench.DuplicatePuts(11000);
     for (const uint64_t mib : {1, 8, 64}) bench.LargePuts(mib * kMiB);
     if (!quick) bench.LargePuts(1024 * kMiB);

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "client/client.h"
-#include "hashing/hasher.h"
-#include "tests/client/fake_server.h"
+#include "tests/support/fake_server.h"
+#include "tests/support/samples.h"
 
 namespace coffer::testing {
 
@@ -20,12 +20,6 @@ namespace coffer::testing {
 using namespace client;
 
 inline constexpr uint64_t kNoLimit = uint64_t{1} << 30;
-
-inline Digest DigestOf(const std::string& content) {
-  Hasher hasher;
-  hasher.Update(BytesOf(content));
-  return hasher.Finalize();
-}
 
 inline std::string Pattern(size_t size_bytes) {
   std::string content(size_bytes, '\0');

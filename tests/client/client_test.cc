@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/client/client_fixture.h"
-#include "tests/client/latch.h"
+#include "tests/support/latch.h"
 
 namespace coffer::testing {
 namespace {
@@ -78,6 +78,25 @@ TEST_F(ClientTest, PutIsRepeatedWhenTheServerIsUnavailable) {
   EXPECT_EQ(server_.Calls("Put"), 3);
   EXPECT_EQ(server_.Content("n"), content);
   EXPECT_EQ(progress, int64_t{3} << 20);
+}
+
+TEST_F(ClientTest, APutUnderWayBridgesARestartOfTheServer) {
+  auto first = std::make_unique<FakeServer>();
+  const std::string address = first->address();
+  ClientOptions options = Impatient();
+  options.retry = {.max_retries = 1000, .first_backoff = absl::Milliseconds(1), .max_backoff = absl::Milliseconds(100)};
+  Client client(address, options);
+  ASSERT_TRUE(client.PutBytes(BytesOf("x"), {}).ok());
+  first.reset();
+  absl::Status status = absl::UnknownError("not called");
+  const std::string content = Pattern(3 << 20);
+  std::thread caller([&] { status = client.PutBytes(BytesOf(content), {.name = "n"}).status(); });
+  // Some tries find nobody.
+  absl::SleepFor(absl::Milliseconds(100));
+  FakeServer second(address);
+  caller.join();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(second.Content("n"), content);
 }
 
 TEST_F(ClientTest, PutFromAPipeIsNotRepeated) {

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "absl/time/clock.h"
-#include "tests/client/latch.h"
+#include "tests/support/latch.h"
 
 namespace coffer::client::cli {
 namespace {

@@ -14,20 +14,7 @@
 
 namespace coffer {
 
-std::string RandomBytes(size_t size_bytes, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::string bytes(size_bytes + 8, '\0');
-  for (size_t i = 0; i < size_bytes; i += 8) {
-    const uint64_t word = random();
-    std::memcpy(&bytes[i], &word, sizeof(word));
-  }
-  bytes.resize(size_bytes);
-  return bytes;
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContract);
-
-Digest DigestOf(const std::string& content) { return HashBlob(BytesOf(content)); }
 
 absl::StatusOr<std::string> ReadAll(OpenRead& read, size_t piece_bytes) {
   std::string all;

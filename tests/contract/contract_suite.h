@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/contract/store_under_test.h"
+#include "tests/support/samples.h"
 
 namespace coffer {
 
@@ -33,11 +34,7 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
   const std::unique_ptr<StoreUnderTest> store_;
 };
 
-// Bytes that do not compress and differ by seed.
-std::string RandomBytes(size_t size_bytes, uint64_t seed);
-
 // For suites: the usual ways to select, and to read a whole blob.
-Digest DigestOf(const std::string& content);
 BlobSelector Named(const std::string& bucket, const std::string& name);
 BlobSelector ByDigest(const Digest& digest);
 absl::StatusOr<std::string> ReadAll(OpenRead& read, size_t piece_bytes = 200 * 1000);

@@ -3,8 +3,9 @@
 // The same store behind a server on a loopback port, reached through the generated stubs alone.
 #include "tests/contract/store_over_wire.h"
 
-#include <google/protobuf/util/time_util.h>
+#include <google/protobuf/timestamp.pb.h>
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,7 +24,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }
 
 absl::Time FromProto(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixMicros(google::protobuf::util::TimeUtil::TimestampToMicroseconds(time));
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
 Digest FromProto(const std::string& digest) { return Digest::FromBytes(digest).value_or(Digest()); }
@@ -111,7 +112,6 @@ class OverWire : public StoreUnderTest {
   explicit OverWire(std::unique_ptr<Engine> engine)
       : workers_(2), store_(std::move(engine), BlobStore::Options{.hash_workers = &workers_}) {
     ServerOptions options;
-    options.listen = "127.0.0.1:0";
     absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store_);
     if (!server.ok()) std::abort();
     server_ = *std::move(server);
@@ -325,7 +325,10 @@ class OverWire : public StoreUnderTest {
   EngineStatus GetStatus() override {
     v1::StatusResponse response;
     grpc::ClientContext context;
-    if (!admin_->Status(&context, {}, &response).ok()) return {};
+    if (const grpc::Status status = admin_->Status(&context, {}, &response); !status.ok()) {
+      ADD_FAILURE() << "Status: " << status.error_message();
+      return {};
+    }
     EngineStatus status;
     status.totals = {response.blobs(), response.content_bytes(), response.references(), response.referenced_bytes(),
                      response.buckets()};

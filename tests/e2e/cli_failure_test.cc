@@ -12,7 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "tests/e2e/cli_fixture.h"
-#include "tests/client/latch.h"
+#include "tests/support/latch.h"
 
 namespace coffer::testing {
 namespace {

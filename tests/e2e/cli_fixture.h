@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/client/fake_server.h"
+#include "tests/support/fake_server.h"
 #include "tests/e2e/programs.h"
 
 namespace coffer::testing {
-
-// The digest of the empty blob.
-inline constexpr char kEmptyHex[] = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
 class CliTest : public ::testing::Test {
  protected:

@@ -13,6 +13,9 @@
 
 namespace coffer::testing {
 
+// The digest of the empty blob.
+inline constexpr char kEmptyHex[] = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+
 inline std::string ProgramPath(const std::string& name) { return std::string(COFFER_BIN_DIR) + "/" + name; }
 
 // Runs `coffer` with the server in its environment.

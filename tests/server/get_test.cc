@@ -13,7 +13,7 @@ using grpc::StatusCode;
 using GetTest = ServingTest;
 
 TEST_F(GetTest, SendsTheHeaderAndPiecesOfAtMostAMebibyte) {
-  const std::string bytes = SampleBytes(3'000'000);
+  const std::string bytes = RandomBytes(3'000'000);
   v1::PutHeader header = NamedHeader("n");
   (*header.mutable_metadata())["Content-Type"] = "text/plain";
   v1::PutResponse response;
@@ -39,7 +39,7 @@ TEST_F(GetTest, ServesByDigestWithoutMetadata) {
 }
 
 TEST_F(GetTest, ServesRanges) {
-  const std::string bytes = SampleBytes(2'500'000);
+  const std::string bytes = RandomBytes(2'500'000);
   MustPut("n", bytes);
   for (const auto& [offset, length, expected] : std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>{
            {0, 1, 1}, {16384, 16384, 16384}, {1'000'001, 0, 1'499'999}, {2'499'999, 5, 1}, {2'500'000, 0, 0},
@@ -72,36 +72,36 @@ TEST_F(GetTest, RefusesBadSelectors) {
   v1::GetRequest request;
   *request.mutable_blob() = ByDigest(std::string(31, 'd'));
   EXPECT_TRUE(Says(Get(request).status, StatusCode::INVALID_ARGUMENT, {"digest", "31", "32"}));
-  *request.mutable_blob() = ByDigest(DigestOf("absent"));
-  EXPECT_TRUE(Says(Get(request).status, StatusCode::NOT_FOUND, {HexOf(DigestOf("absent"))}));
+  *request.mutable_blob() = ByDigest(WireDigestOf("absent"));
+  EXPECT_TRUE(Says(Get(request).status, StatusCode::NOT_FOUND, {DigestOf("absent").ToHex()}));
   *request.mutable_blob() = ByName("n");
   request.set_proof(true);
   EXPECT_TRUE(Says(Get(request).status, StatusCode::UNIMPLEMENTED, {"proof"}));
 }
 
 TEST_F(GetTest, DamageInTheFirstPieceSendsNothing) {
-  MustPut("n", SampleBytes(3 << 20));
+  MustPut("n", RandomBytes(3 << 20));
   probe_.DamageRow(0);
   const Got got = GetByName("n");
-  EXPECT_TRUE(Says(got.status, StatusCode::DATA_LOSS, {HexOf(DigestOf(SampleBytes(3 << 20)))}));
+  EXPECT_TRUE(Says(got.status, StatusCode::DATA_LOSS, {DigestOf(RandomBytes(3 << 20)).ToHex()}));
   EXPECT_FALSE(got.has_header);
   EXPECT_EQ(got.bytes, "");
   EXPECT_EQ(failures().size(), 1u);
 }
 
 TEST_F(GetTest, LaterDamageEndsTheStreamBeforeAWrongByte) {
-  const std::string bytes = SampleBytes(3 << 20);
+  const std::string bytes = RandomBytes(3 << 20);
   MustPut("n", bytes);
   probe_.DamageRow(40);  // 2.5 MiB
   const Got got = GetByName("n");
-  EXPECT_TRUE(Says(got.status, StatusCode::DATA_LOSS, {HexOf(DigestOf(bytes))}));
+  EXPECT_TRUE(Says(got.status, StatusCode::DATA_LOSS, {DigestOf(bytes).ToHex()}));
   EXPECT_TRUE(got.bytes == bytes.substr(0, got.bytes.size()));
   EXPECT_EQ(got.bytes.size(), 2u << 20);
 }
 
 TEST_F(GetTest, ASlowReaderStopsTheReading) {
   constexpr size_t kSizeBytes = 48 << 20;
-  const std::string bytes = SampleBytes(kSizeBytes);
+  const std::string bytes = RandomBytes(kSizeBytes);
   MustPut("n", bytes);
   const uint64_t before = probe_.read_bytes();
   grpc::ClientContext context;
@@ -120,7 +120,7 @@ TEST_F(GetTest, ASlowReaderStopsTheReading) {
 }
 
 TEST_F(GetTest, StreamsClosedUnreadLeakNothing) {
-  MustPut("n", SampleBytes(4 << 20));
+  MustPut("n", RandomBytes(4 << 20));
   v1::GetRequest request;
   *request.mutable_blob() = ByName("n");
   for (int i = 0; i < 256; ++i) {
@@ -139,7 +139,7 @@ TEST_F(GetTest, StreamsClosedUnreadLeakNothing) {
 }
 
 TEST_F(GetTest, AReadThatRacesADeleteIsWhole) {
-  const std::string bytes = SampleBytes(8 << 20);
+  const std::string bytes = RandomBytes(8 << 20);
   MustPut("n", bytes);
   grpc::ClientContext context;
   v1::GetRequest request;
@@ -190,13 +190,13 @@ TEST_F(GetTest, StatTellsTheReference) {
 TEST_F(GetTest, FindMissingAnswersInOrderAndOnce) {
   MustPut("n", "here");
   v1::FindMissingRequest request;
-  for (const char* content : {"z", "here", "a", "z"}) request.add_digests(DigestOf(content));
+  for (const char* content : {"z", "here", "a", "z"}) request.add_digests(WireDigestOf(content));
   v1::FindMissingResponse response;
   {
     grpc::ClientContext context;
     ASSERT_TRUE(Says(blobs_->FindMissing(&context, request, &response), StatusCode::OK));
   }
-  EXPECT_THAT(response.missing_digests(), ::testing::ElementsAre(DigestOf("z"), DigestOf("a")));
+  EXPECT_THAT(response.missing_digests(), ::testing::ElementsAre(WireDigestOf("z"), WireDigestOf("a")));
   request.add_digests("short");
   {
     grpc::ClientContext context;
@@ -240,8 +240,8 @@ class VerifyTest : public ServingTest {
 };
 
 TEST_F(VerifyTest, ChecksABlobABucketAndAll) {
-  MustPut("a", SampleBytes(100'000));
-  MustPut("b", SampleBytes(5), "other");
+  MustPut("a", RandomBytes(100'000));
+  MustPut("b", RandomBytes(5), "other");
   v1::VerifyRequest request;
   *request.mutable_blob() = ByName("a");
   Verified verified = Verify(request);
@@ -260,7 +260,7 @@ TEST_F(VerifyTest, ChecksABlobABucketAndAll) {
 }
 
 TEST_F(VerifyTest, ReportsWhereTheDamageIs) {
-  const v1::PutResponse put = MustPut("a", SampleBytes(200'000));
+  const v1::PutResponse put = MustPut("a", RandomBytes(200'000));
   probe_.DamageRow(1);  // its last byte: in the group that ends at 128 KiB
   v1::VerifyRequest request;
   request.set_all(true);
@@ -289,7 +289,7 @@ TEST_F(VerifyTest, RefusesWhatMakesNoSense) {
 }
 
 TEST_F(VerifyTest, CanBeCancelledAndFreesItsPlace) {
-  MustPut("a", SampleBytes(20 << 20));
+  MustPut("a", RandomBytes(20 << 20));
   v1::VerifyRequest request;
   request.set_all(true);
   for (int i = 0; i < 20; ++i) {

@@ -77,7 +77,7 @@ TEST_F(LifecycleTest, DrainRefusesNewCallsAndLetsRunningOnesEnd) {
   grpc::ClientContext context;
   auto writer = blobs_->Put(&context, &response);
   writer->Write(HeaderMessage(NamedHeader("n")));
-  for (int i = 0; i < 3; ++i) writer->Write(DataMessage(SampleBytes(1 << 20)));
+  for (int i = 0; i < 3; ++i) writer->Write(DataMessage(RandomBytes(1 << 20)));
   ASSERT_TRUE(Eventually([this] { return ServerStatus().staging_bytes() > 0; }));
   std::atomic<bool> is_down{false};
   std::thread stopper([&] {
@@ -106,7 +106,7 @@ TEST_F(LifecycleTest, DrainCutsOffAnIdlePutAtItsLimit) {
   grpc::ClientContext context;
   auto writer = blobs_->Put(&context, &response);
   writer->Write(HeaderMessage(NamedHeader("n")));
-  for (int i = 0; i < 3; ++i) writer->Write(DataMessage(SampleBytes(1 << 20)));
+  for (int i = 0; i < 3; ++i) writer->Write(DataMessage(RandomBytes(1 << 20)));
   ASSERT_TRUE(Eventually([this] { return ServerStatus().staging_bytes() > 0; }));
   const absl::Time start = absl::Now();
   server_->Shutdown(start + absl::Milliseconds(300));
@@ -126,7 +126,7 @@ TEST_F(LifecycleTest, ShutdownUnderLoadEndsWithinItsLimitAndLosesNothing) {
       for (int i = 0; !stop; ++i) {
         const std::string name = absl::StrCat(thread, "/", i);
         v1::PutResponse response;
-        const grpc::Status status = Put(NamedHeader(name), SampleBytes(200'000, thread * 100'000 + i), &response);
+        const grpc::Status status = Put(NamedHeader(name), RandomBytes(200'000, thread * 100'000 + i), &response);
         if (status.ok()) {
           acknowledged[thread].push_back(name);
         } else {
@@ -158,10 +158,11 @@ TEST_F(LifecycleTest, ShutdownUnderLoadEndsWithinItsLimitAndLosesNothing) {
 TEST_F(LifecycleTest, ASecondServerOnThePortIsRefused) {
   BlobStore store(NewMemoryEngine(), {});
   ServerOptions options;
-  options.listen = absl::StrCat("127.0.0.1:", server_->port());
+  const std::string where = absl::StrCat("127.0.0.1:", server_->port());
+  options.listen = *ListenAddress::Parse(where);
   const absl::Status status = Server::Start(options, store).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(options.listen));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(where));
   EXPECT_THAT(std::string(status.message()), HasSubstr("in use"));
 }
 
@@ -169,11 +170,11 @@ TEST_F(LifecycleTest, ServesAUnixSocketAndKeepsItFromASecondServer) {
   const std::string path = absl::StrCat(::testing::TempDir(), "coffer_", ::getpid(), ".sock");
   BlobStore store(NewMemoryEngine(), {});
   ServerOptions options;
-  options.listen = absl::StrCat("unix:", path);
+  options.listen = *ListenAddress::Parse(absl::StrCat("unix:", path));
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store);
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_EQ((*server)->port(), 0);
-  auto stub = v1::AdminService::NewStub(grpc::CreateChannel(options.listen, grpc::InsecureChannelCredentials()));
+  auto stub = v1::AdminService::NewStub(grpc::CreateChannel(options.listen.ToString(), grpc::InsecureChannelCredentials()));
   v1::StatusResponse response;
   grpc::ClientContext context;
   EXPECT_TRUE(Says(stub->Status(&context, {}, &response), StatusCode::OK));
@@ -217,6 +218,10 @@ TEST(ListenAddress, ParsesAndKnowsWhatIsLocal) {
     const absl::Status status = ListenAddress::Parse(address).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << address;
   }
+  for (const char* address : {"127.0.0.1:0", "localhost:7420", "[::1]:65535", "unix:/tmp/s"}) {
+    EXPECT_EQ(ListenAddress::Parse(address)->ToString(), address);
+  }
+  EXPECT_EQ(ListenAddress().ToString(), "127.0.0.1:0");
   EXPECT_EQ(ListenAddress::Parse("[::1]:0")->WithPort(5), "[::1]:5");
   EXPECT_EQ(ListenAddress::Parse("localhost:0")->WithPort(5), "localhost:5");
 }

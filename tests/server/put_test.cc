@@ -16,10 +16,10 @@ using PutTest = ServingTest;
 
 TEST_F(PutTest, StoresEverySizeUnderItsDigest) {
   for (const size_t size_bytes : {0, 1, 1024, 16384, 65536, 65537, (1 << 20) + 1, 5'000'000}) {
-    const std::string bytes = SampleBytes(size_bytes);
+    const std::string bytes = RandomBytes(size_bytes);
     const std::string name = absl::StrCat("size ", size_bytes);
     const v1::PutResponse response = MustPut(name, bytes);
-    EXPECT_EQ(HexOf(response.digest()), HexOf(DigestOf(bytes)));
+    EXPECT_EQ(HexOf(response.digest()), DigestOf(bytes).ToHex());
     EXPECT_EQ(response.size_bytes(), size_bytes);
     EXPECT_EQ(response.name(), name);
     EXPECT_FALSE(response.deduplicated());
@@ -32,7 +32,7 @@ TEST_F(PutTest, StoresEverySizeUnderItsDigest) {
 
 TEST_F(PutTest, NamesTheReferenceByTheDigestIfThereIsNoName) {
   const v1::PutResponse response = MustPut("", "content");
-  EXPECT_EQ(response.name(), HexOf(DigestOf("content")));
+  EXPECT_EQ(response.name(), DigestOf("content").ToHex());
   EXPECT_EQ(GetByName(response.name()).bytes, "content");
 }
 
@@ -105,7 +105,7 @@ TEST_F(PutTest, RefusesBadNames) {
   EXPECT_TRUE(Says(Put(NamedHeader("n", "a/b"), "x", &response), StatusCode::INVALID_ARGUMENT, {"bucket", "a/b"}));
   EXPECT_TRUE(Says(Put(NamedHeader("n", std::string(256, 'b')), "x", &response), StatusCode::INVALID_ARGUMENT,
                    {"256", "255"}));
-  const std::string other = HexOf(DigestOf("other content"));
+  const std::string other = DigestOf("other content").ToHex();
   EXPECT_TRUE(Says(Put(NamedHeader(other), "x", &response), StatusCode::INVALID_ARGUMENT, {other}));
   EXPECT_EQ(ServerStatus().references(), 0u);
 }
@@ -125,11 +125,11 @@ TEST_F(PutTest, ChecksTheExpectedDigest) {
   v1::PutHeader header = NamedHeader("n");
   header.set_expected_digest(std::string(31, 'd'));
   EXPECT_TRUE(Says(Put(header, "x", &response), StatusCode::INVALID_ARGUMENT, {"expected_digest", "31", "32"}));
-  header.set_expected_digest(DigestOf("y"));
+  header.set_expected_digest(WireDigestOf("y"));
   EXPECT_TRUE(Says(Put(header, "x", &response), StatusCode::INVALID_ARGUMENT,
-                   {HexOf(DigestOf("x")), HexOf(DigestOf("y"))}));
+                   {DigestOf("x").ToHex(), DigestOf("y").ToHex()}));
   EXPECT_EQ(ServerStatus().blobs(), 0u);
-  header.set_expected_digest(DigestOf("x"));
+  header.set_expected_digest(WireDigestOf("x"));
   EXPECT_TRUE(Says(Put(header, "x", &response), StatusCode::OK));
 }
 
@@ -192,7 +192,7 @@ TEST_F(PutTest, ACancelledPutLeavesNothing) {
     v1::PutResponse response;
     auto writer = blobs_->Put(&context, &response);
     ASSERT_TRUE(writer->Write(HeaderMessage(NamedHeader("n"))));
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer->Write(DataMessage(SampleBytes(1 << 20))));
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer->Write(DataMessage(RandomBytes(1 << 20))));
     ASSERT_TRUE(Eventually([this] { return ServerStatus().staging_bytes() > 0; }));
     context.TryCancel();
     EXPECT_TRUE(Says(writer->Finish(), StatusCode::CANCELLED));
@@ -247,7 +247,7 @@ TEST_F(PutTest, ManyAtOnceAreAllStored) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([this, thread] {
-      for (int i = 0; i < 20; ++i) MustPut(absl::StrCat(thread, "/", i), SampleBytes(i * 5000, i));
+      for (int i = 0; i < 20; ++i) MustPut(absl::StrCat(thread, "/", i), RandomBytes(i * 5000, i));
     });
   }
   for (std::thread& thread : threads) thread.join();

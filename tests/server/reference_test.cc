@@ -66,8 +66,8 @@ TEST_F(ReferenceTest, BindRefusesWhatIsMissingOrMalformed) {
   v1::Reference reference;
   request.set_name("b");
   EXPECT_TRUE(Says(Bind(request, &reference), StatusCode::INVALID_ARGUMENT, {"digest", "0 bytes", "32"}));
-  request.set_digest(DigestOf("absent"));
-  EXPECT_TRUE(Says(Bind(request, &reference), StatusCode::NOT_FOUND, {HexOf(DigestOf("absent"))}));
+  request.set_digest(WireDigestOf("absent"));
+  EXPECT_TRUE(Says(Bind(request, &reference), StatusCode::NOT_FOUND, {DigestOf("absent").ToHex()}));
   request.set_name("b\xfe");
   EXPECT_TRUE(Says(Bind(request, &reference), StatusCode::INVALID_ARGUMENT, {"name", "UTF-8"}));
 }

@@ -37,6 +37,16 @@ void Probe::DamageRow(int64_t row) {
   damaged_row_ = row;
 }
 
+void Probe::FailPublishAll(const absl::Status& status) {
+  const std::lock_guard lock(mutex_);
+  publish_all_status_ = status;
+}
+
+absl::Status Probe::publish_all_status() {
+  const std::lock_guard lock(mutex_);
+  return publish_all_status_;
+}
+
 void Probe::WaitForRelease() {
   std::unique_lock lock(mutex_);
   ++held_;
@@ -97,6 +107,7 @@ class ProbeEngine : public Engine {
     return std::make_unique<ProbeStaging>(*std::move(staging), probe_);
   }
   absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
+    if (absl::Status status = probe_.publish_all_status(); !status.ok()) return status;
     return engine_->PublishAll(blobs);
   }
   absl::StatusOr<uint64_t> Bind(const Reference& reference) override { return engine_->Bind(reference); }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "absl/status/status.h"
 #include "storage/engine.h"
 
 namespace coffer {
@@ -25,6 +26,9 @@ class Probe {
   void HoldPublishes();
   void ReleasePublishes();
 
+  // From now on whole blobs (batches) are not published: they get `status`.
+  void FailPublishAll(const absl::Status& status);
+
   // Flips a bit of row `row` of every blob that is read from now on; a negative one stops that.
   void DamageRow(int64_t row);
 
@@ -35,6 +39,7 @@ class Probe {
 
   void WaitForRelease();
   bool IsDamaged(const PieceId& id);
+  absl::Status publish_all_status();
 
   std::mutex mutex_;
   std::condition_variable released_;
@@ -43,6 +48,7 @@ class Probe {
   int published_ = 0;
   uint64_t read_bytes_ = 0;
   int64_t damaged_row_ = -1;
+  absl::Status publish_all_status_;
 };
 
 std::unique_ptr<Engine> NewProbeEngine(std::unique_ptr<Engine> engine, Probe& probe);

@@ -6,8 +6,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "hashing/bytes.h"
-#include "hashing/hasher.h"
 #include "storage/memory/memory_engine.h"
 
 namespace coffer {
@@ -26,28 +24,13 @@ namespace coffer {
   return ::testing::AssertionSuccess() << seen;
 }
 
-std::string SampleBytes(size_t size_bytes, uint32_t seed) {
-  std::string bytes(size_bytes, '\0');
-  uint32_t state = seed * 2654435761u + 1;
-  for (char& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<char>(state >> 24);
-  }
-  return bytes;
-}
+std::string WireDigestOf(const std::string& content) { return std::string(DigestOf(content).view()); }
 
-std::string DigestOf(const std::string& bytes) {
-  Hasher hasher;
-  hasher.Update(BytesOf(bytes));
-  return std::string(hasher.Finalize().view());
-}
-
-std::string HexOf(const std::string& raw_digest) { return absl::BytesToHexString(raw_digest); }
+std::string HexOf(const std::string& wire_digest) { return absl::BytesToHexString(wire_digest); }
 
 ServingTest::ServingTest(Admission::Limits limits) {
   store_ = std::make_unique<BlobStore>(NewProbeEngine(NewMemoryEngine(), probe_), BlobStore::Options{});
   ServerOptions options;
-  options.listen = "127.0.0.1:0";
   options.limits = limits;
   options.store_threads = 8;
   options.report_failure = [this](absl::string_view, const absl::Status& status) {
@@ -90,6 +73,7 @@ grpc::Status ServingTest::Put(const v1::PutHeader& header, const std::string& by
   constexpr size_t kPieceBytes = 300'001;  // not aligned to anything
   std::vector<v1::PutRequest> messages = {HeaderMessage(header)};
   for (size_t at = 0; at < bytes.size(); at += kPieceBytes) messages.push_back(DataMessage(bytes.substr(at, kPieceBytes)));
+  if (!header.has_size_bytes() && header.expected_digest().empty()) messages.push_back(EndMessage(bytes.size()));
   return PutMessages(messages, response);
 }
 
@@ -148,6 +132,12 @@ v1::PutRequest HeaderMessage(const v1::PutHeader& header) {
 v1::PutRequest DataMessage(const std::string& bytes) {
   v1::PutRequest message;
   message.set_data(bytes);
+  return message;
+}
+
+v1::PutRequest EndMessage(uint64_t size_bytes) {
+  v1::PutRequest message;
+  message.mutable_end()->set_size_bytes(size_bytes);
   return message;
 }
 

@@ -20,6 +20,7 @@
 #include "server/server.h"
 #include "storage/blob_store.h"
 #include "tests/support/probe_engine.h"
+#include "tests/support/samples.h"
 
 namespace coffer {
 
@@ -27,12 +28,9 @@ namespace coffer {
 ::testing::AssertionResult Says(const grpc::Status& status, grpc::StatusCode code,
                                 const std::vector<std::string>& parts = {});
 
-// Bytes that differ at every offset a test may mix up.
-std::string SampleBytes(size_t size_bytes, uint32_t seed = 1);
-
-// BLAKE3 of `bytes`, raw.
-std::string DigestOf(const std::string& bytes);
-std::string HexOf(const std::string& raw_digest);
+// The digest of `content` as it travels, in 32 bytes, and such a one in hex.
+std::string WireDigestOf(const std::string& content);
+std::string HexOf(const std::string& wire_digest);
 
 // Polls until `condition` holds; false after 20 seconds.
 template <typename Condition>
@@ -85,6 +83,7 @@ class ServingTest : public ::testing::Test {
 
 v1::PutRequest HeaderMessage(const v1::PutHeader& header);
 v1::PutRequest DataMessage(const std::string& bytes);
+v1::PutRequest EndMessage(uint64_t size_bytes);
 v1::PutHeader NamedHeader(const std::string& name, const std::string& bucket = "");
 v1::BlobSelector ByName(const std::string& name, const std::string& bucket = "");
 v1::BlobSelector ByDigest(const std::string& digest);

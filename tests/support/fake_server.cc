@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/client/fake_server.h"
+#include "tests/support/fake_server.h"
 
 #include <chrono>
 
-#include "hashing/bytes.h"
-#include "hashing/hasher.h"
+#include "tests/support/samples.h"
 
 namespace coffer::testing {
 namespace {
@@ -12,9 +11,7 @@ namespace {
 constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string DigestBytes(const std::string& content) {
-  Hasher hasher;
-  hasher.Update(BytesOf(content));
-  return std::string(hasher.Finalize().view());
+  return std::string(DigestOf(content).view());
 }
 
 std::string OrDefault(const std::string& bucket) { return bucket.empty() ? "default" : bucket; }
