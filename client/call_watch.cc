@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace coffer {
+namespace coffer::client {
 
 CallWatch::CallWatch(absl::Duration idle_timeout) : idle_timeout_(idle_timeout), thread_([this] { Run(); }) {}
 
@@ -64,4 +64,4 @@ void CallWatch::Run() {
   }
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

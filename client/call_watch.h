@@ -19,7 +19,7 @@ namespace grpc {
 class ClientContext;
 }
 
-namespace coffer {
+namespace coffer::client {
 
 // Thread-safe. Must outlive its Guards.
 class CallWatch {
@@ -76,4 +76,4 @@ class CallWatch {
   std::thread thread_;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

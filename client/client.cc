@@ -8,7 +8,7 @@
 
 #include "client/connection.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 // Names in one Delete call (proto: DeleteRequest.names).
@@ -192,4 +192,4 @@ absl::StatusOr<ServerStatus> Client::Status() {
   return result;
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -34,7 +34,7 @@
 #include "hashing/bytes.h"
 #include "hashing/digest.h"
 
-namespace coffer {
+namespace coffer::client {
 
 class Connection;
 
@@ -151,7 +151,8 @@ struct VerifyProgress {
 };
 
 struct VerifyFinding {
-  Digest digest;
+  // Absent if a reference or a bucket is what is damaged.
+  std::optional<Digest> digest;
   uint64_t offset_bytes = 0;
   uint64_t length_bytes = 0;
   std::string problem;
@@ -226,4 +227,4 @@ class Client {
   std::unique_ptr<Connection> connection_;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -15,7 +15,7 @@
 #include "client/part_file.h"
 #include "hashing/hasher.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 // One try of a get.
@@ -176,4 +176,4 @@ absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptio
   return result;
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/connection.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 // Digests in one FindMissing call (proto: FindMissingRequest.digests).
@@ -53,11 +53,15 @@ class VerifyAttempt {
 
  private:
   absl::Status TakeFinding(const v1::VerifyFinding& from) {
-    const absl::StatusOr<Digest> digest = DigestOfAnswer(from.digest());
-    if (!digest.ok()) return digest.status();
+    std::optional<Digest> of_blob;
+    if (!from.digest().empty()) {
+      const absl::StatusOr<Digest> digest = DigestOfAnswer(from.digest());
+      if (!digest.ok()) return digest.status();
+      of_blob = *digest;
+    }
     handed_out_ = true;
     if (callbacks_.finding) {
-      callbacks_.finding({*digest, from.offset_bytes(), from.length_bytes(), from.problem()});
+      callbacks_.finding({of_blob, from.offset_bytes(), from.length_bytes(), from.problem()});
     }
     return absl::OkStatus();
   }
@@ -137,4 +141,4 @@ absl::StatusOr<VerifyProgress> Client::Verify(const VerifyOptions& options, cons
   return result;
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

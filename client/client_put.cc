@@ -11,7 +11,7 @@
 #include "client/connection.h"
 #include "hashing/hasher.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 // Reads a source in message-sized pieces and hashes them.
@@ -184,4 +184,4 @@ absl::StatusOr<PutResult> Client::PutFile(const std::string& path, const PutOpti
   return Put(**source, options);
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 grpc::ChannelArguments ChannelOptions(const RetryPolicy& retry) {
@@ -157,4 +157,4 @@ std::string Describe(const Selector& blob) {
   return std::get<std::string>(blob.by);
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -15,7 +15,7 @@
 #include "coffer/v1/blob_service.grpc.pb.h"
 #include "coffer/v1/reference_service.grpc.pb.h"
 
-namespace coffer {
+namespace coffer::client {
 
 // Data in one message: what the server expects at most (proto: PutRequest.data).
 inline constexpr size_t kMessageBytes = size_t{1} << 20;
@@ -69,4 +69,4 @@ absl::Time TimeOfAnswer(const google::protobuf::Timestamp& from);
 // "NAME" or the digest, for messages.
 std::string Describe(const Selector& blob);
 
-}  // namespace coffer
+}  // namespace coffer::client

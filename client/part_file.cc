@@ -11,7 +11,7 @@
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 // Two random names of 64 bits do not meet by chance; more tries than this mean something else is wrong.
@@ -62,4 +62,4 @@ absl::Status PartFile::Commit() {
   return absl::OkStatus();
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -15,7 +15,7 @@
 #include "client/unique_fd.h"
 #include "hashing/bytes.h"
 
-namespace coffer {
+namespace coffer::client {
 
 // Writes all of `bytes` to `fd`; `what` is for the message. Errors as absl::ErrnoToStatus gives them.
 absl::Status WriteAll(int fd, ByteSpan bytes, const std::string& what);
@@ -43,4 +43,4 @@ class PartFile {
   UniqueFd fd_;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -5,7 +5,7 @@
 
 #include "absl/random/random.h"
 
-namespace coffer {
+namespace coffer::client {
 
 absl::Duration Backoff(const RetryPolicy& policy, int retry, double jitter) {
   absl::Duration pause = policy.first_backoff;
@@ -23,4 +23,4 @@ absl::Status CallWithRetries(const RetryPolicy& policy, const RetryHooks& hooks)
   }
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-namespace coffer {
+namespace coffer::client {
 
 struct RetryPolicy {
   // Calls after the first. 4 of them, with the pauses below, bridge a restart of the server of about a second
@@ -37,4 +37,4 @@ struct RetryHooks {
 // Returns the status of the last try.
 absl::Status CallWithRetries(const RetryPolicy& policy, const RetryHooks& hooks);
 
-}  // namespace coffer
+}  // namespace coffer::client

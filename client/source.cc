@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coffer {
+namespace coffer::client {
 
 absl::StatusOr<size_t> BufferSource::Read(absl::Span<uint8_t> out) {
   const size_t count = std::min(out.size(), bytes_.size() - position_);
@@ -65,12 +65,26 @@ absl::StatusOr<size_t> FileSource::Read(absl::Span<uint8_t> out) {
   if (count < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("read ", path_, " at offset ", position_));
   }
-  if (count == 0 && size_bytes_.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(path_, " became shorter while it was read: ", position_,
-                                                      " of ", *size_bytes_, " bytes"));
-  }
+  if (count == 0 && size_bytes_.has_value()) return BecameShorter(position_);
   position_ += count;
   return static_cast<size_t>(count);
+}
+
+absl::Status FileSource::BecameShorter(uint64_t at) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_, " became shorter while it was read: ", at, " of ", *size_bytes_, " bytes"));
+}
+
+absl::Status FileSource::ReadAt(uint64_t offset, absl::Span<uint8_t> out) const {
+  while (!out.empty()) {
+    const ssize_t count = ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return absl::ErrnoToStatus(errno, absl::StrCat("read ", path_, " at offset ", offset));
+    if (count == 0) return BecameShorter(offset);
+    offset += count;
+    out.remove_prefix(count);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FileSource::Rewind() {
@@ -82,4 +96,4 @@ absl::Status FileSource::Rewind() {
   return absl::OkStatus();
 }
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -15,7 +15,7 @@
 #include "client/unique_fd.h"
 #include "hashing/bytes.h"
 
-namespace coffer {
+namespace coffer::client {
 
 // A finite stream of bytes. Used by one thread at a time.
 class Source {
@@ -62,7 +62,12 @@ class FileSource : public Source {
   std::optional<uint64_t> size_bytes() const override { return size_bytes_; }
   absl::Status Rewind() override;
 
+  // Fills `out` with the bytes at `offset`, which lie within size_bytes(), wherever Read() stands. For any thread.
+  absl::Status ReadAt(uint64_t offset, absl::Span<uint8_t> out) const;
+
  private:
+  absl::Status BecameShorter(uint64_t at) const;
+
   FileSource(UniqueFd fd, std::string path, std::optional<uint64_t> size_bytes, bool seekable)
       : fd_(std::move(fd)), path_(std::move(path)), size_bytes_(size_bytes), seekable_(seekable) {}
 
@@ -73,4 +78,4 @@ class FileSource : public Source {
   uint64_t position_ = 0;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace coffer {
+namespace coffer::client {
 
 // Owns one descriptor, or none (-1). Not thread-safe.
 class UniqueFd {
@@ -35,4 +35,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace coffer
+}  // namespace coffer::client

@@ -57,7 +57,7 @@ absl::Status VerifyReactor::Verify(const v1::VerifyRequest& request) {
     backend_.report_failure("Verify", absl::DataLossError(finding.problem));
     v1::VerifyResponse message;
     v1::VerifyFinding& out = *message.mutable_finding();
-    out.set_digest(DigestToWire(finding.digest));
+    if (finding.digest.has_value()) out.set_digest(DigestToWire(*finding.digest));
     out.set_offset_bytes(finding.range.offset_bytes);
     out.set_length_bytes(finding.range.length_bytes);
     out.set_problem(finding.problem);

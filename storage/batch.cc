@@ -52,12 +52,12 @@ class HashedBatch {
     builder.AddBytes(content);
     hasher.Append(BytesOf(content));
     digests_[i] = hasher.Finish();
-    builder
-        .TakeRest([&](const PieceId& id, absl::string_view bytes) {
-          pieces_[i].emplace_back(id, bytes);
-          return absl::OkStatus();
-        })
-        .IgnoreError();
+    const auto keep = [&](const PieceId& id, absl::string_view bytes) {
+      pieces_[i].emplace_back(id, bytes);
+      return absl::OkStatus();
+    };
+    // The only errors are those of `keep`, which has none.
+    builder.TakeRest(keep).IgnoreError();
   }
 
   std::vector<Digest> digests_;
@@ -130,7 +130,8 @@ std::vector<absl::StatusOr<BatchBlob>> GetBatch(std::vector<absl::StatusOr<Opene
     if (size_bytes > kMaxBatchBytes - total_bytes) {
       results.push_back(absl::ResourceExhaustedError(
           absl::StrCat("blob ", blob->digest.ToHex(), " of ", size_bytes, " bytes would bring the answer above ",
-                       kMaxBatchBytes, " bytes: ask for it in another call")));
+                       kMaxBatchBytes, " bytes: ",
+                       size_bytes > kMaxBatchBytes ? "get it with Get" : "ask for it in another call")));
       continue;
     }
     total_bytes += size_bytes;

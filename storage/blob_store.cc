@@ -172,9 +172,13 @@ absl::StatusOr<ReferencePage> BlobStore::List(absl::string_view bucket, absl::st
   if (absl::Status status = CheckLimit(limit, kMaxPage); !status.ok()) return status;
   const size_t page = limit == 0 ? kDefaultPage : limit;
   // One more than asked for tells whether there is a next page.
-  absl::StatusOr<std::vector<Reference>> references = engine_->List(in, prefix, cursor, page + 1);
-  if (!references.ok()) return references.status();
-  ReferencePage result{*std::move(references), ""};
+  absl::StatusOr<std::vector<ListedReference>> listed = engine_->List(in, prefix, cursor, page + 1);
+  if (!listed.ok()) return listed.status();
+  ReferencePage result;
+  for (ListedReference& row : *listed) {
+    if (!row.reference.ok()) return row.reference.status();
+    result.references.push_back(*std::move(row.reference));
+  }
   if (result.references.size() > page) {
     result.references.pop_back();
     result.next_cursor = result.references.back().name;
@@ -210,9 +214,13 @@ absl::StatusOr<bool> BlobStore::DeleteBucket(absl::string_view bucket) {
 absl::StatusOr<BucketPage> BlobStore::ListBuckets(absl::string_view cursor, uint32_t limit) {
   if (absl::Status status = CheckLimit(limit, kMaxPage); !status.ok()) return status;
   const size_t page = limit == 0 ? kDefaultPage : limit;
-  absl::StatusOr<std::vector<Bucket>> buckets = engine_->ListBuckets(cursor, page + 1);
-  if (!buckets.ok()) return buckets.status();
-  BucketPage result{*std::move(buckets), ""};
+  absl::StatusOr<std::vector<ListedBucket>> listed = engine_->ListBuckets(cursor, page + 1);
+  if (!listed.ok()) return listed.status();
+  BucketPage result;
+  for (ListedBucket& row : *listed) {
+    if (!row.bucket.ok()) return row.bucket.status();
+    result.buckets.push_back(*std::move(row.bucket));
+  }
   if (result.buckets.size() > page) {
     result.buckets.pop_back();
     result.next_cursor = result.buckets.back().name;
@@ -221,16 +229,14 @@ absl::StatusOr<BucketPage> BlobStore::ListBuckets(absl::string_view cursor, uint
 }
 
 absl::Status BlobStore::VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer) {
+  Verifier verifier(*engine_, observer);
   absl::StatusOr<Opened> opened = OpenContent(blob, range);
   if (absl::IsDataLoss(opened.status())) {
-    // The record or the reference is what is damaged.
     const auto* digest = std::get_if<Digest>(&blob.by);
-    observer.finding({digest == nullptr ? Digest() : *digest, {}, std::string(opened.status().message())});
-    observer.progress({.blobs_checked = 1, .bytes_checked = 0, .findings = 1});
-    return absl::OkStatus();
+    return verifier.ReportUnreadable(digest == nullptr ? std::nullopt : std::make_optional(*digest), opened.status());
   }
   if (!opened.ok()) return opened.status();
-  return Verifier(*engine_, observer).CheckContent(opened->digest, *opened->content, opened->range);
+  return verifier.CheckContent(opened->digest, *opened->content, opened->range);
 }
 
 absl::Status BlobStore::VerifyBucket(absl::string_view bucket, const VerifyObserver& observer) {

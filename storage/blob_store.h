@@ -47,8 +47,9 @@ struct BucketPage {
 };
 
 // Thread-safe. Every call blocks until the disk has answered: run it on a thread that may wait. Besides the
-// codes named below, each call may return RESOURCE_EXHAUSTED (disk at its low-water mark), DATA_LOSS (a stored
-// row is damaged) and UNAVAILABLE (the disk failed and the engine accepts nothing more).
+// codes named below, each call may return INVALID_ARGUMENT (a bucket, name or metadata that names.h does not
+// allow), RESOURCE_EXHAUSTED (disk at its low-water mark), DATA_LOSS (a stored row is damaged) and UNAVAILABLE (the
+// disk failed and the engine accepts nothing more).
 class BlobStore {
  public:
   struct Options {
@@ -62,8 +63,8 @@ class BlobStore {
 
   BlobStore(std::unique_ptr<Engine> engine, Options options);
 
-  // Starts an upload; nothing of it is visible before Upload::Commit. INVALID_ARGUMENT for a bad bucket, name,
-  // metadata or declared size.
+  // Starts an upload; nothing of it is visible before Upload::Commit. RESOURCE_EXHAUSTED for a declared size above
+  // the limit.
   absl::StatusOr<std::unique_ptr<Upload>> BeginUpload(UploadOptions options);
 
   // Puts many small blobs, all that can be put in one commit, and answers for each in order (batch.h). With more than

@@ -93,7 +93,19 @@ struct EngineStatus {
   uint64_t deduplicated_bytes = 0;
 };
 
-// Thread-safe; calls block until the change is durable.
+// A row of a listing that may be damaged: DATA_LOSS in place of it names what it stands for.
+struct ListedReference {
+  std::string name;
+  absl::StatusOr<Reference> reference;
+};
+struct ListedBucket {
+  std::string name;
+  absl::StatusOr<Bucket> bucket;
+};
+
+// Thread-safe; calls block until the change is durable. Besides the codes named below, every call may return
+// DATA_LOSS (a row that it needs is damaged) and UNAVAILABLE (the disk failed), and every one that adds something
+// RESOURCE_EXHAUSTED (the disk is at its low-water mark). After any error nothing has changed.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -120,7 +132,7 @@ class Engine {
 
   // Up to `limit` references in byte order of names, with names > `after` that start with `prefix`. NOT_FOUND
   // if the bucket does not exist.
-  virtual absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
+  virtual absl::StatusOr<std::vector<ListedReference>> List(absl::string_view bucket, absl::string_view prefix,
                                                       absl::string_view after, size_t limit) = 0;
 
   // Removes names, all in one step. Returns how many existed.
@@ -129,11 +141,12 @@ class Engine {
   // Returns false if it existed.
   virtual absl::StatusOr<bool> CreateBucket(const Bucket& bucket) = 0;
 
-  // Removes the bucket and all its names in one step. Returns false if it did not exist.
+  // Removes the bucket and all its names in one step. Returns false if it did not exist. After an error the names may
+  // be gone all the same; what is left of them goes with the next start.
   virtual absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) = 0;
 
   // Up to `limit` buckets in byte order, with names > `after`.
-  virtual absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) = 0;
+  virtual absl::StatusOr<std::vector<ListedBucket>> ListBuckets(absl::string_view after, size_t limit) = 0;
 
   // Up to `limit` stored digests in byte order, from the first that is > `after` (none: from the start).
   virtual absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) = 0;

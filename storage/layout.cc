@@ -14,7 +14,6 @@ constexpr int kSegmentHeight = 6;
 constexpr int kPageHeight = 8;
 static_assert(kGroupsPerSegment == size_t{1} << kSegmentHeight);
 static_assert(kPagesPerPage == size_t{1} << kPageHeight);
-static_assert(sizeof(ParentNode) == kParentBytes);
 
 int LevelOfHeight(int height) {
   return height <= kSegmentHeight ? 1 : 2 + (height - kSegmentHeight - 1) / kPageHeight;
@@ -53,7 +52,6 @@ PieceId RowId(uint64_t row) {
 }
 
 void PieceBuilder::AddBytes(absl::string_view bytes) {
-  size_bytes_ += bytes.size();
   while (!bytes.empty()) {
     if (segments_.empty() || segments_.back().size() == kSegmentBytes) {
       segments_.push_back(std::move(spare_));

@@ -41,7 +41,7 @@ inline constexpr size_t kGroupsPerRow = kRowBytes / kGroupBytes;
 inline constexpr size_t kGroupsPerSegment = kSegmentBytes / kGroupBytes;
 inline constexpr size_t kPagesPerPage = 256;
 inline constexpr int kMaxLevel = 4;
-inline constexpr size_t kParentBytes = 64;
+inline constexpr size_t kParentBytes = sizeof(ParentNode);
 
 struct PieceId {
   // The last segment that the piece covers.
@@ -91,7 +91,6 @@ class PieceBuilder {
   absl::Status Take(bool at_end, Sink sink);
   bool SegmentIsComplete() const;
 
-  uint64_t size_bytes_ = 0;
   // The front one is segment number next_segment_.
   std::deque<std::string> segments_;
   uint64_t next_segment_ = 0;

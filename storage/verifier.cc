@@ -39,15 +39,19 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
     const uint64_t row = position / kRowBytes;
     // What has been reported already is passed over.
     const size_t begin_group = position % kRowBytes / kGroupBytes;
-    uint64_t next = std::min<uint64_t>((row + 1) * kRowBytes, content.size_bytes());
-    if (const absl::Status status = walk.Row(row, begin_group).status(); absl::IsDataLoss(status)) {
+    // As much of the row as the range reaches into.
+    const uint64_t row_end = std::min<uint64_t>((row + 1) * kRowBytes, content.size_bytes());
+    const size_t end_group = (std::min(end, row_end) - row * kRowBytes + kGroupBytes - 1) / kGroupBytes;
+    uint64_t next = row_end;
+    const absl::Status status = walk.Row(row, begin_group, end_group).status();
+    if (absl::IsDataLoss(status)) {
       const ByteRange& damage = walk.damage();
       next = std::max(position, damage.offset_bytes + damage.length_bytes);
       if (absl::Status go_on = Report({digest, damage, std::string(status.message())}); !go_on.ok()) return go_on;
     } else if (!status.ok()) {
       return status;
     }
-    progress_.bytes_checked += next - position;
+    progress_.bytes_checked += std::min(next, end) - std::min(position, end);
     if (position / kSegmentBytes != next / kSegmentBytes) {
       if (absl::Status go_on = ReportProgress(); !go_on.ok()) return go_on;
     }
@@ -57,9 +61,14 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
   return ReportProgress();
 }
 
+absl::Status Verifier::ReportUnreadable(const std::optional<Digest>& digest, const absl::Status& problem) {
+  ++progress_.blobs_checked;
+  return Report({digest, {}, std::string(problem.message())});
+}
+
 absl::Status Verifier::CheckBlob(const Digest& digest, absl::string_view problem_if_missing) {
   absl::StatusOr<std::unique_ptr<Content>> content = engine_.Open(digest);
-  if (absl::IsDataLoss(content.status())) return Report({digest, {}, std::string(content.status().message())});
+  if (absl::IsDataLoss(content.status())) return ReportUnreadable(digest, content.status());
   if (absl::IsNotFound(content.status())) {
     // It may have been deleted since its digest was read; whoever knows better says so.
     if (problem_if_missing.empty()) return absl::OkStatus();
@@ -69,23 +78,28 @@ absl::Status Verifier::CheckBlob(const Digest& digest, absl::string_view problem
   return CheckContent(digest, **content, {0, (*content)->size_bytes()});
 }
 
+absl::Status Verifier::CheckReference(const Reference& reference, bool contents) {
+  const std::string problem =
+      absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(reference.bucket), " stands for blob ",
+                   reference.digest.ToHex(), ", which is not stored");
+  if (contents) return CheckBlob(reference.digest, problem);
+  absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
+  // A damaged record is reported with its blob.
+  if (absl::IsDataLoss(found.status())) return absl::OkStatus();
+  if (!found.ok()) return found.status();
+  if (found->has_value()) return absl::OkStatus();
+  return Report({reference.digest, {}, problem});
+}
+
 absl::Status Verifier::CheckBucket(absl::string_view bucket, bool contents) {
   std::string after;
   while (true) {
-    absl::StatusOr<std::vector<Reference>> page = engine_.List(bucket, "", after, kPage);
-    if (absl::IsDataLoss(page.status())) return Report({Digest(), {}, std::string(page.status().message())});
+    absl::StatusOr<std::vector<ListedReference>> page = engine_.List(bucket, "", after, kPage);
+    if (absl::IsDataLoss(page.status())) return Report({std::nullopt, {}, std::string(page.status().message())});
     if (!page.ok()) return page.status();
-    for (const Reference& reference : *page) {
-      const std::string problem =
-          absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(bucket), " stands for blob ",
-                       reference.digest.ToHex(), ", which is not stored");
-      absl::Status status;
-      if (contents) {
-        status = CheckBlob(reference.digest, problem);
-      } else if (absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
-                 found.ok() && !found->has_value()) {
-        status = Report({reference.digest, {}, problem});
-      }
+    for (const ListedReference& row : *page) {
+      absl::Status status = row.reference.ok() ? CheckReference(*row.reference, contents)
+                                               : ReportUnreadable(std::nullopt, row.reference.status());
       if (!status.ok()) return status;
     }
     if (page->size() < kPage) return absl::OkStatus();
@@ -106,11 +120,11 @@ absl::Status Verifier::CheckAll() {
   }
   std::string after_bucket;
   while (true) {
-    absl::StatusOr<std::vector<Bucket>> page = engine_.ListBuckets(after_bucket, kPage);
-    if (absl::IsDataLoss(page.status())) return Report({Digest(), {}, std::string(page.status().message())});
+    absl::StatusOr<std::vector<ListedBucket>> page = engine_.ListBuckets(after_bucket, kPage);
     if (!page.ok()) return page.status();
-    for (const Bucket& bucket : *page) {
-      absl::Status status = CheckBucket(bucket.name, false);
+    for (const ListedBucket& row : *page) {
+      // A damaged bucket is reported by the listing of its references, which needs it.
+      absl::Status status = CheckBucket(row.name, false);
       if (!status.ok() && !absl::IsNotFound(status)) return status;
     }
     if (page->size() < kPage) return absl::OkStatus();

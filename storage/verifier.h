@@ -18,7 +18,8 @@ namespace coffer {
 
 // A place that is not what it was when it was stored.
 struct VerifyFinding {
-  Digest digest;
+  // Absent if what is damaged would have told it: a reference, a bucket.
+  std::optional<Digest> digest;
   // Whole chunk groups, cut at the end of the blob; empty if what is damaged is not content.
   ByteRange range;
   // For people; names digest or reference.
@@ -48,10 +49,13 @@ class Verifier {
   // `range` lies within the blob and is resolved.
   absl::Status CheckContent(const Digest& digest, Content& content, ByteRange range);
 
+  // Counts a blob that cannot be read at all, because its record or the reference to it is damaged.
+  absl::Status ReportUnreadable(const std::optional<Digest>& digest, const absl::Status& problem);
+
   // All of a blob that ought to be there; `problem_if_missing` is reported if it is not.
   absl::Status CheckBlob(const Digest& digest, absl::string_view problem_if_missing);
 
-  // Every reference of a bucket resolves; with `contents`, what they name is checked as well.
+  // Every reference of a bucket is readable and its blob is stored; with `contents`, that is checked as well.
   absl::Status CheckBucket(absl::string_view bucket, bool contents);
 
   // Every blob, then every reference.
@@ -59,6 +63,7 @@ class Verifier {
 
  private:
   absl::Status Report(const VerifyFinding& finding);
+  absl::Status CheckReference(const Reference& reference, bool contents);
   absl::Status ReportProgress();
 
   Engine& engine_;

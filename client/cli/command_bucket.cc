@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 void RunList(Session& session) {
@@ -66,4 +66,4 @@ void AddBucket(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

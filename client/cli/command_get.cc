@@ -11,7 +11,7 @@
 #include "client/cli/progress.h"
 #include "client/part_file.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 struct GetArguments {
@@ -85,4 +85,4 @@ void AddGet(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

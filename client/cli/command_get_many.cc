@@ -7,7 +7,7 @@
 #include "client/cli/progress.h"
 #include "client/cli/tree_writer.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 struct GetOutcome {
@@ -89,4 +89,4 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
   }
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -5,7 +5,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/in_order.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 void RunLs(Session& session, const std::string& bucket, const std::string& prefix) {
@@ -107,4 +107,4 @@ void AddRm(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -2,7 +2,7 @@
 #include "absl/strings/numbers.h"
 #include "client/cli/commands.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 CLI::Option* AddRaw(CLI::App& command, const std::string& flags, const std::string& description) {
@@ -62,4 +62,4 @@ CLI::Option* AddBucketOption(CLI::App& command, std::string* bucket) {
       });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

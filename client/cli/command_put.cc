@@ -12,7 +12,7 @@
 #include "client/cli/progress.h"
 #include "client/cli/walk.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 struct PutArguments {
@@ -178,4 +178,4 @@ void AddPut(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 std::string Amount(uint64_t size_bytes) {
@@ -67,4 +67,4 @@ void AddStatus(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

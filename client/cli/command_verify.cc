@@ -6,19 +6,24 @@
 #include "client/cli/commands.h"
 #include "client/cli/progress.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 void PrintFinding(Session& session, const VerifyFinding& finding) {
   session.failures().SetExitCode(kExitIntegrity);
   if (session.json()) {
-    session.out().Object({{"digest", finding.digest.ToHex()},
+    session.out().Object({{"digest", finding.digest.has_value() ? finding.digest->ToHex() : ""},
                           {"offset_bytes", finding.offset_bytes},
                           {"length_bytes", finding.length_bytes},
                           {"problem", finding.problem}});
     return;
   }
-  session.out().Line(absl::StrCat(finding.digest.ToHex(), "  bytes [", finding.offset_bytes, ", ",
+  if (!finding.digest.has_value() || finding.length_bytes == 0) {
+    // Not content: the problem says what it is.
+    session.out().Line(finding.problem);
+    return;
+  }
+  session.out().Line(absl::StrCat(finding.digest->ToHex(), "  bytes [", finding.offset_bytes, ", ",
                                   finding.offset_bytes + finding.length_bytes, ")  ", finding.problem));
 }
 
@@ -73,4 +78,4 @@ void AddVerify(CLI::App& app, Command* chosen) {
   });
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

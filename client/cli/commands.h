@@ -9,7 +9,7 @@
 
 #include "client/cli/session.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 // Each adds its command to `app` and, if the command line chooses it, sets `*chosen`.
 void AddPut(CLI::App& app, Command* chosen);
@@ -43,4 +43,4 @@ CLI::Option* AddRepeatable(CLI::App& command, const std::string& flags, const st
 // -b, --bucket.
 CLI::Option* AddBucketOption(CLI::App& command, std::string* bucket);
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

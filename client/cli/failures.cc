@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 void Say(const std::string& line) { std::fwrite(line.data(), 1, line.size(), stderr); }
@@ -59,4 +59,4 @@ int Failures::exit_code() const {
   return exit_code_;
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

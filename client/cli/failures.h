@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 // The exit codes of `coffer`. A signal gives 128 + its number: 130 for SIGINT.
 inline constexpr int kExitOk = 0;
@@ -42,4 +42,4 @@ class Failures {
   int exit_code_ = kExitOk;
 };
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

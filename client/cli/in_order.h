@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 template <typename Result>
 class InOrder {
@@ -108,4 +108,4 @@ class InOrder {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

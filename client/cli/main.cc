@@ -15,7 +15,7 @@
 
 #include "client/cli/commands.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 // Enough to remove temporary files.
@@ -107,10 +107,10 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli
 
 int main(int argc, char** argv) {
-  const int exit_code = coffer::cli::Main(argc, argv);
+  const int exit_code = coffer::client::cli::Main(argc, argv);
   std::fflush(stdout);
   // Not exit(): gRPC's threads are still there, and must not see static objects go.
   ::_exit(exit_code);

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 std::string B3sumLine(const Digest& digest, absl::string_view name) {
   if (name.find_first_of("\\\n") == absl::string_view::npos) return absl::StrCat(digest.ToHex(), "  ", name);
@@ -68,4 +68,4 @@ void Output::NoteError() {
   }
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "client/client.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 // Members come out in the order in which they were set.
 using Json = nlohmann::ordered_json;
@@ -51,4 +51,4 @@ class Output {
   absl::Status status_;
 };
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

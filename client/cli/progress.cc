@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/output.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawPeriod(200);
@@ -72,4 +72,4 @@ void Progress::Run() {
   }
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

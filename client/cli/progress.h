@@ -14,7 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 struct ProgressState {
   uint64_t bytes = 0;
@@ -52,4 +52,4 @@ class Progress {
   std::thread thread_;
 };
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 Session::Session(const GlobalOptions& options)
     : options_(options),
@@ -34,4 +34,4 @@ Selector SelectorOf(const std::string& bucket, const std::string& name_or_digest
   return {bucket, name_or_digest};
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -13,7 +13,7 @@
 #include "client/cli/output.h"
 #include "client/client.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 struct GlobalOptions {
   std::string server = "127.0.0.1:7420";
@@ -60,4 +60,4 @@ inline constexpr size_t kResultWindow = 4096;
 // 64 lower-case hex digits are a digest, anything else is a name.
 Selector SelectorOf(const std::string& bucket, const std::string& name_or_digest);
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

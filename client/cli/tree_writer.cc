@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 // The directory `part` in `parent`, made if it is missing.
@@ -81,4 +81,4 @@ absl::StatusOr<std::unique_ptr<TreeWriter::File>> TreeWriter::Create(const std::
   return file;
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -16,7 +16,7 @@
 #include "client/part_file.h"
 #include "client/unique_fd.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 // FAILED_PRECONDITION, saying why, if `name` cannot be a relative path: it starts or ends with "/", has an
 // empty, "." or ".." part, a NUL, or a part of more than 255 bytes.
@@ -51,4 +51,4 @@ class TreeWriter {
   const std::string directory_;
 };
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 absl::string_view BaseName(absl::string_view path) {
@@ -103,4 +103,4 @@ void Walk(const std::vector<std::string>& paths, bool recursive, const WalkVisit
   }
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

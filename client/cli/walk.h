@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 
 struct Input {
   std::string path;
@@ -33,4 +33,4 @@ struct WalkVisitor {
 // entered only if `recursive`, else they fail with INVALID_ARGUMENT. Holds the names of one directory a level.
 void Walk(const std::vector<std::string>& paths, bool recursive, const WalkVisitor& visitor);
 
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -105,16 +105,16 @@ class MemoryEngine : public Engine {
     return found->second;
   }
 
-  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
-                                              absl::string_view after, size_t limit) override {
+  absl::StatusOr<std::vector<ListedReference>> List(absl::string_view bucket, absl::string_view prefix,
+                                                    absl::string_view after, size_t limit) override {
     std::lock_guard lock(mutex_);
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return BucketNotFound(bucket);
     const auto& references = in->second.references;
-    std::vector<Reference> page;
+    std::vector<ListedReference> page;
     auto next = after < prefix ? references.lower_bound(prefix) : references.upper_bound(after);
     for (; next != references.end() && page.size() < limit && absl::StartsWith(next->first, prefix); ++next) {
-      page.push_back(next->second);
+      page.push_back({next->first, next->second});
     }
     return page;
   }
@@ -141,11 +141,11 @@ class MemoryEngine : public Engine {
     return true;
   }
 
-  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
+  absl::StatusOr<std::vector<ListedBucket>> ListBuckets(absl::string_view after, size_t limit) override {
     std::lock_guard lock(mutex_);
-    std::vector<Bucket> page;
+    std::vector<ListedBucket> page;
     for (auto next = buckets_.upper_bound(after); next != buckets_.end() && page.size() < limit; ++next) {
-      page.push_back({next->first, next->second.created});
+      page.push_back({next->first, Bucket{next->first, next->second.created}});
     }
     return page;
   }

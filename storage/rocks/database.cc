@@ -9,14 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 
 namespace coffer::rocks {
@@ -28,6 +31,9 @@ constexpr size_t kCacheBytes = size_t{128} << 20;
 constexpr size_t kMemtableBytes = size_t{128} << 20;
 // Table readers kept open. Far below the usual limit of 1,024 descriptors, which connections need as well.
 constexpr int kOpenFiles = 512;
+
+// In the order of Database's accessors; content comes last.
+constexpr const char* kFamilies[] = {"default", "buckets", "references", "records", "links", "content"};
 
 std::string ErrnoText() { return std::strerror(errno); }
 
@@ -105,11 +111,33 @@ DirectoryLock::~DirectoryLock() {
   if (fd_ >= 0) close(fd_);
 }
 
-absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& data_dir) {
+absl::StatusOr<std::unique_ptr<Database>> Database::Create(const std::string& path) { return Open(path, true); }
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
+  std::vector<std::string> found;
+  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), path, &found);
+  // Whatever is wrong here, what was stored cannot be read; an empty store in its place would hide that.
+  if (!status.ok()) {
+    return absl::DataLossError(absl::StrCat("database ", path, " cannot be read: ", status.ToString()));
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> known(std::begin(kFamilies), std::end(kFamilies));
+  std::sort(known.begin(), known.end());
+  if (found != known) {
+    return absl::FailedPreconditionError(absl::StrCat("database ", path, " has the column families ",
+                                                      absl::StrJoin(found, ", "), ", but this program knows ",
+                                                      absl::StrJoin(known, ", "),
+                                                      ": use the program that wrote it, or a newer one"));
+  }
+  return Open(path, false);
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, bool create) {
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(kCacheBytes);
   rocksdb::DBOptions options;
-  options.create_if_missing = true;
-  options.create_missing_column_families = true;
+  options.create_if_missing = create;
+  options.create_missing_column_families = create;
+  options.error_if_exists = create;
   options.max_open_files = kOpenFiles;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(kMemtableBytes);
   options.max_background_jobs = 2;
@@ -121,16 +149,12 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& data
   options.max_log_file_size = 4 << 20;
 
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  families.emplace_back(rocksdb::kDefaultColumnFamilyName, PointOptions(cache));
-  for (const char* name : {"buckets", "references", "records", "links"}) {
-    families.emplace_back(name, PointOptions(cache));
-  }
-  families.emplace_back("content", ContentOptions(cache));
+  for (const char* name : kFamilies) families.emplace_back(name, PointOptions(cache));
+  families.back().options = ContentOptions(cache);
 
   std::unique_ptr<Database> database(new Database);
   database->memtables_ = options.write_buffer_manager;
   rocksdb::DB* db = nullptr;
-  const std::string path = absl::StrCat(data_dir, "/db");
   const rocksdb::Status status = rocksdb::DB::Open(options, path, families, &database->families_, &db);
   if (!status.ok()) return ToStatus(status, absl::StrCat("database ", path, " cannot be opened"));
   database->db_.reset(db);

@@ -42,9 +42,13 @@ class DirectoryLock {
 // Thread-safe as RocksDB is. Closing waits for its background work.
 class Database {
  public:
-  // Opens or makes the database under `data_dir`, which the caller has locked. DATA_LOSS if it is damaged,
-  // UNAVAILABLE if the disk fails.
-  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& data_dir);
+  // Opens the database at `path`; the caller holds the lock. FAILED_PRECONDITION if it has other column families than
+  // this program knows, DATA_LOSS if it is damaged, UNAVAILABLE if the disk fails.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path);
+
+  // The same for a path at which there is nothing.
+  static absl::StatusOr<std::unique_ptr<Database>> Create(const std::string& path);
+
   ~Database();
 
   rocksdb::DB& db() { return *db_; }
@@ -63,6 +67,7 @@ class Database {
 
  private:
   Database() = default;
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, bool create);
 
   std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
   std::unique_ptr<rocksdb::DB> db_;

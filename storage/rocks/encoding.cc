@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/encoding.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "hashing/bytes.h"
 #include "hashing/hasher.h"
@@ -12,13 +15,12 @@ namespace {
 constexpr uint8_t kRowVersion = 1;
 constexpr size_t kCheckBytes = 8;
 
-enum class Kind : char { kRecord = 'r', kReference = 'n', kBucket = 'b', kTotals = 't', kNumber = 'i' };
+enum class Kind : char { kRecord = 'r', kReference = 'n', kBucket = 'b', kTotals = 't', kNumber = 'i', kText = 's' };
 
 // The first bytes of a BLAKE3 over kind, key and body. The key's length goes in first, so that no other split
 // of the same bytes gives the same check.
 std::string Check(Kind kind, absl::string_view key, absl::string_view body) {
-  std::string head(1, static_cast<char>(kind));
-  AppendBigEndian64(head, key.size());
+  const std::string head = absl::StrCat(std::string(1, static_cast<char>(kind)), BigEndian64(key.size()));
   Hasher hasher;
   hasher.Update(BytesOf(head));
   hasher.Update(BytesOf(key));
@@ -99,8 +101,10 @@ absl::Status DamagedRow(absl::string_view what) {
 
 }  // namespace
 
-void AppendBigEndian64(std::string& out, uint64_t value) {
-  for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+std::string BigEndian64(uint64_t value) {
+  std::string bytes(8, '\0');
+  for (int i = 7; i >= 0; --i, value >>= 8) bytes[i] = static_cast<char>(value);
+  return bytes;
 }
 
 std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view page, absl::string_view row) {
@@ -129,11 +133,12 @@ absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view v
 }
 
 std::string ReferenceKey(BucketId bucket, absl::string_view name) {
-  std::string key;
-  key.reserve(8 + name.size());
-  AppendBigEndian64(key, bucket);
-  absl::StrAppend(&key, name);
-  return key;
+  return absl::StrCat(BigEndian64(bucket), name);
+}
+
+std::string NameInReferenceKey(absl::string_view key) {
+  key.remove_prefix(std::min<size_t>(key.size(), sizeof(BucketId)));
+  return std::string(key);
 }
 
 std::string EncodeReference(absl::string_view key, const Reference& reference) {
@@ -153,7 +158,7 @@ absl::StatusOr<Reference> DecodeReference(absl::string_view key, absl::string_vi
   Reader reader(value);
   Reference reference;
   reference.bucket = std::string(bucket);
-  reference.name = key.size() > 8 ? std::string(key.substr(8)) : "";
+  reference.name = NameInReferenceKey(key);
   const absl::StatusOr<Digest> digest = Digest::FromBytes(reader.Bytes(Digest::kSizeBytes));
   reference.size_bytes = reader.Number64();
   reference.created = absl::FromUnixMicros(static_cast<int64_t>(reader.Number64()));
@@ -169,10 +174,7 @@ absl::StatusOr<Reference> DecodeReference(absl::string_view key, absl::string_vi
 }
 
 std::string LinkKey(const Digest& digest, BucketId bucket, absl::string_view name) {
-  std::string key(digest.view());
-  AppendBigEndian64(key, bucket);
-  absl::StrAppend(&key, name);
-  return key;
+  return absl::StrCat(digest.view(), BigEndian64(bucket), name);
 }
 
 std::string EncodeBucket(absl::string_view name, const BucketRow& row) {
@@ -194,9 +196,7 @@ absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view
 }
 
 std::string PieceKey(ContentId content, const PieceId& id) {
-  std::string key;
-  key.reserve(14);
-  AppendBigEndian64(key, content);
+  std::string key = BigEndian64(content);
   for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id.segment >> shift));
   key.push_back(static_cast<char>(id.level));
   key.push_back(static_cast<char>(id.row));
@@ -221,6 +221,21 @@ absl::StatusOr<EngineTotals> DecodeTotals(absl::string_view key, absl::string_vi
   }
   if (!reader.CheckFits(Kind::kTotals, key) || !reader.rest().empty()) return DamagedRow("the row of totals");
   return totals;
+}
+
+std::string EncodeText(absl::string_view key, absl::string_view text) {
+  Writer writer;
+  writer.Sized(text);
+  return std::move(writer).Seal(Kind::kText, key);
+}
+
+absl::StatusOr<std::string> DecodeText(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  std::string text(reader.Sized());
+  if (!reader.CheckFits(Kind::kText, key) || !reader.rest().empty()) {
+    return DamagedRow(absl::StrCat("the text ", Quoted(key)));
+  }
+  return text;
 }
 
 std::string EncodeNumber(absl::string_view key, uint64_t number) {

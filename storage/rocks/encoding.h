@@ -15,7 +15,7 @@
 namespace coffer::rocks {
 
 // Fixed-width integers: big-endian in keys, so that they sort; little-endian in values.
-void AppendBigEndian64(std::string& out, uint64_t value);
+std::string BigEndian64(uint64_t value);
 
 // Buckets are known by a number inside, so that deleting one takes a single row.
 using BucketId = uint64_t;
@@ -44,6 +44,7 @@ absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view v
 
 // FORMAT.md 3: reference. Key: bucket id, name.
 std::string ReferenceKey(BucketId bucket, absl::string_view name);
+std::string NameInReferenceKey(absl::string_view key);
 std::string EncodeReference(absl::string_view key, const Reference& reference);
 // `bucket` is the bucket's name; the reference's own name is taken from the key.
 absl::StatusOr<Reference> DecodeReference(absl::string_view key, absl::string_view bucket, absl::string_view value);
@@ -62,9 +63,11 @@ absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view
 // FORMAT.md 6: piece. Key: content id, then PieceId, in order.
 std::string PieceKey(ContentId content, const PieceId& id);
 
-// FORMAT.md 1: counters.
+// FORMAT.md 1: identity and counters.
 std::string EncodeTotals(absl::string_view key, const EngineTotals& totals);
 absl::StatusOr<EngineTotals> DecodeTotals(absl::string_view key, absl::string_view value);
+std::string EncodeText(absl::string_view key, absl::string_view text);
+absl::StatusOr<std::string> DecodeText(absl::string_view key, absl::string_view value);
 std::string EncodeNumber(absl::string_view key, uint64_t number);
 absl::StatusOr<uint64_t> DecodeNumber(absl::string_view key, absl::string_view value);
 

@@ -29,17 +29,14 @@ void AddLink(Database& database, Batch& batch, const Digest& digest, const Recor
 
 absl::Status RemoveLink(Database& database, Batch& batch, const Digest& digest, BucketId bucket,
                         absl::string_view name) {
-  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), digest.view());
-  if (!value.ok()) return value.status();
+  absl::StatusOr<Present> present = FindRecord(database, batch, digest);
+  if (!present.ok()) return present.status();
   const std::string key = LinkKey(digest, bucket, name);
-  if (value->has_value()) {
-    const absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
-    if (row.ok() && IsFirstLink(row->record, bucket, name)) {
-      batch.Put(database.links(), key, kFirstLinkGone);
-      return absl::OkStatus();
-    }
+  if (present->record.has_value() && IsFirstLink(*present->record, bucket, name)) {
+    batch.Put(database.links(), key, kFirstLinkGone);
+  } else {
+    batch.Delete(database.links(), key);
   }
-  batch.Delete(database.links(), key);
   return absl::OkStatus();
 }
 
@@ -64,23 +61,15 @@ absl::Status Overwrite(Database& database, Batch& batch, const Reference& refere
 
 }  // namespace
 
-std::string NumberedKey(absl::string_view prefix, uint64_t number) {
-  std::string key(prefix);
-  AppendBigEndian64(key, number);
-  return key;
-}
-
-absl::StatusOr<uint64_t> TakeNumber(Database& database, Batch& batch, absl::string_view key, uint64_t count) {
-  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.meta(), key);
+absl::StatusOr<Present> FindRecord(Database& database, Batch& batch, const Digest& digest) {
+  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), digest.view());
   if (!value.ok()) return value.status();
-  uint64_t next = 1;
-  if (value->has_value()) {
-    absl::StatusOr<uint64_t> stored = DecodeNumber(key, **value);
-    if (!stored.ok()) return stored;
-    next = *stored;
-  }
-  batch.Put(database.meta(), key, EncodeNumber(key, next + count));
-  return next;
+  Present present;
+  if (!value->has_value()) return present;
+  absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
+  present.is_damaged = !row.ok();
+  if (row.ok()) present.record = std::move(row->record);
+  return present;
 }
 
 absl::StatusOr<std::optional<BucketRow>> FindBucket(Database& database, Batch& batch, absl::string_view bucket) {
@@ -96,7 +85,7 @@ absl::StatusOr<BucketRow> EnsureBucket(Database& database, Batch& batch, const B
   absl::StatusOr<std::optional<BucketRow>> found = FindBucket(database, batch, bucket.name);
   if (!found.ok()) return found.status();
   if (found->has_value()) return **found;
-  absl::StatusOr<uint64_t> id = TakeNumber(database, batch, kNextBucketKey, 1);
+  absl::StatusOr<uint64_t> id = TakeNumber(database, batch, kNextBucketKey);
   if (!id.ok()) return id.status();
   const BucketRow row{*id, bucket.created};
   batch.Put(database.buckets(), bucket.name, EncodeBucket(bucket.name, row));

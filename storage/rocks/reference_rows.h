@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Changes to references, back-links and buckets, each over a Batch: they hold the invariant that a back-link
-// exists exactly while its reference does (FORMAT.md 4).
+// exists exactly while its reference does (FORMAT.md 4). Each may fail with DATA_LOSS, if a row that it needs is
+// damaged, and UNAVAILABLE, if the disk does not answer; the operation that called it fails then as a whole.
 #pragma once
 
 #include <optional>
@@ -13,21 +14,18 @@
 #include "storage/reference.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/meta_rows.h"
 
 namespace coffer::rocks {
 
-// The rows of meta() that these changes keep. Numbers are the next ones to give out.
-inline constexpr absl::string_view kNextBucketKey = "next_bucket_id";
-inline constexpr absl::string_view kNextContentKey = "next_content_id";
-// Followed by a bucket id: the bucket is deleted, its references wait to be swept.
-inline constexpr absl::string_view kSweepPrefix = "sweep/";
-// Followed by a content id: SSTs for it may exist, a record does not.
-inline constexpr absl::string_view kIntentPrefix = "intent/";
+// What stands under a digest.
+struct Present {
+  std::optional<Record> record;
+  // There is a row, but it cannot be believed: a put heals it.
+  bool is_damaged = false;
+};
 
-std::string NumberedKey(absl::string_view prefix, uint64_t number);
-
-// The number under `key`, which is counted up. DATA_LOSS if the row is damaged.
-absl::StatusOr<uint64_t> TakeNumber(Database& database, Batch& batch, absl::string_view key, uint64_t count);
+absl::StatusOr<Present> FindRecord(Database& database, Batch& batch, const Digest& digest);
 
 absl::StatusOr<std::optional<BucketRow>> FindBucket(Database& database, Batch& batch, absl::string_view bucket);
 

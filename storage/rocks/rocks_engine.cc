@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "storage/names.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/meta_rows.h"
 #include "storage/rocks/reference_rows.h"
 #include "storage/rocks/rocks_content.h"
 #include "storage/rocks/rocks_staging.h"
@@ -85,7 +85,7 @@ class RocksEngine : public Engine {
   }
 
   absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override {
-    absl::StatusOr<std::optional<std::string>> value = Read(database_->records(), digest.view());
+    absl::StatusOr<std::optional<std::string>> value = ReadRow(*database_, database_->records(), digest.view());
     if (!value.ok()) return value.status();
     if (!value->has_value()) return std::optional<uint64_t>();
     absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
@@ -97,27 +97,25 @@ class RocksEngine : public Engine {
     absl::StatusOr<BucketRow> in = BucketNamed(bucket);
     if (!in.ok()) return in.status();
     const std::string key = ReferenceKey(in->id, name);
-    absl::StatusOr<std::optional<std::string>> value = Read(database_->references(), key);
+    absl::StatusOr<std::optional<std::string>> value = ReadRow(*database_, database_->references(), key);
     if (!value.ok()) return value.status();
     if (!value->has_value()) return NameNotFound(bucket, name);
     return DecodeReference(key, bucket, **value);
   }
 
-  absl::StatusOr<std::vector<Reference>> List(absl::string_view bucket, absl::string_view prefix,
-                                              absl::string_view after, size_t limit) override {
+  absl::StatusOr<std::vector<ListedReference>> List(absl::string_view bucket, absl::string_view prefix,
+                                                    absl::string_view after, size_t limit) override {
     absl::StatusOr<BucketRow> in = BucketNamed(bucket);
     if (!in.ok()) return in.status();
     const std::string key_prefix = ReferenceKey(in->id, prefix);
-    // The first key behind "after" is after itself plus a zero byte.
-    const std::string from =
-        after < prefix ? key_prefix : ReferenceKey(in->id, absl::StrCat(after, absl::string_view("\0", 1)));
-    std::vector<Reference> page;
-    absl::Status status = Scan(database_->references(), from, [&](absl::string_view key, absl::string_view value) {
-      if (page.size() == limit || !absl::StartsWith(key, key_prefix)) return absl::CancelledError();
-      absl::StatusOr<Reference> reference = DecodeReference(key, bucket, value);
-      if (reference.ok()) page.push_back(*std::move(reference));
-      return reference.status();
-    });
+    const std::string key_after = ReferenceKey(in->id, after);
+    std::vector<ListedReference> page;
+    absl::Status status = ScanRows(*database_, database_->references(),
+                                   {.prefix = key_prefix, .after = key_after, .limit = limit},
+                                   [&](absl::string_view key, absl::string_view value) {
+                                     page.push_back({NameInReferenceKey(key), DecodeReference(key, bucket, value)});
+                                     return absl::OkStatus();
+                                   });
     if (!status.ok()) return status;
     return page;
   }
@@ -157,40 +155,44 @@ class RocksEngine : public Engine {
       if (!row.ok() || !row->has_value()) return row.status();
       deleted = (*row)->id;
       batch.Delete(database_->buckets(), bucket);
-      batch.Put(database_->meta(), NumberedKey(kSweepPrefix, *deleted), "");
+      batch.Put(database_->meta(), SweepKey(*deleted), "");
       --batch.totals.buckets;
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
     if (!deleted.has_value()) return false;
-    // The names are gone already; what remains is done by the next start if it fails here.
-    Sweep(*deleted).IgnoreError();
+    if (status = Sweep(*deleted); !status.ok()) return status;
     return true;
   }
 
-  absl::StatusOr<std::vector<Bucket>> ListBuckets(absl::string_view after, size_t limit) override {
-    std::vector<Bucket> page;
-    const std::string from = after.empty() ? "" : absl::StrCat(after, absl::string_view("\0", 1));
-    absl::Status status = Scan(database_->buckets(), from, [&](absl::string_view key, absl::string_view value) {
-      if (page.size() == limit) return absl::CancelledError();
-      absl::StatusOr<BucketRow> row = DecodeBucket(key, value);
-      if (row.ok()) page.push_back({std::string(key), row->created});
-      return row.status();
-    });
+  absl::StatusOr<std::vector<ListedBucket>> ListBuckets(absl::string_view after, size_t limit) override {
+    std::vector<ListedBucket> page;
+    absl::Status status = ScanRows(*database_, database_->buckets(), {.prefix = "", .after = after, .limit = limit},
+                                   [&](absl::string_view key, absl::string_view value) {
+                                     const std::string name(key);
+                                     absl::StatusOr<BucketRow> row = DecodeBucket(key, value);
+                                     if (row.ok()) {
+                                       page.push_back({name, Bucket{name, row->created}});
+                                     } else {
+                                       page.push_back({name, row.status()});
+                                     }
+                                     return absl::OkStatus();
+                                   });
     if (!status.ok()) return status;
     return page;
   }
 
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
     std::vector<Digest> page;
-    const std::string from = after.has_value() ? absl::StrCat(after->view(), absl::string_view("\0", 1)) : "";
-    absl::Status status = Scan(database_->records(), from, [&](absl::string_view key, absl::string_view) {
-      if (page.size() == limit) return absl::CancelledError();
-      absl::StatusOr<Digest> digest = Digest::FromBytes(key);
-      if (!digest.ok()) return absl::DataLossError("a record stands under a key that is not a digest");
-      page.push_back(*digest);
-      return absl::OkStatus();
-    });
+    const absl::string_view after_key = after.has_value() ? after->view() : "";
+    absl::Status status = ScanRows(*database_, database_->records(),
+                                   {.prefix = "", .after = after_key, .limit = limit},
+                                   [&](absl::string_view key, absl::string_view) {
+                                     absl::StatusOr<Digest> digest = Digest::FromBytes(key);
+                                     if (digest.ok()) page.push_back(*digest);
+                                     return digest.ok() ? absl::OkStatus()
+                                                        : absl::DataLossError("a record has a key that is no digest");
+                                   });
     if (!status.ok()) return status;
     return page;
   }
@@ -213,40 +215,30 @@ class RocksEngine : public Engine {
   }
 
  private:
-  absl::StatusOr<std::optional<std::string>> Read(rocksdb::ColumnFamilyHandle* family, absl::string_view key) {
-    return ReadRow(*database_, family, key);
-  }
-
   absl::StatusOr<BucketRow> BucketNamed(absl::string_view bucket) {
-    absl::StatusOr<std::optional<std::string>> value = Read(database_->buckets(), bucket);
+    absl::StatusOr<std::optional<std::string>> value = ReadRow(*database_, database_->buckets(), bucket);
     if (!value.ok()) return value.status();
     if (!value->has_value()) return BucketNotFound(bucket);
     return DecodeBucket(bucket, **value);
   }
 
-  // Calls `row` for each key from `from` on until it returns CANCELLED (which ends the scan well) or an error.
-  absl::Status Scan(rocksdb::ColumnFamilyHandle* family, absl::string_view from,
-                    absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> row) {
-    return ScanRows(*database_, family, from, row);
-  }
-
   // Removes what is left of a deleted bucket, slice by slice, and then the note to do so.
   absl::Status Sweep(BucketId bucket) {
-    const std::string prefix = NumberedKey("", bucket);
+    const std::string prefix = ReferenceKey(bucket, "");
     while (true) {
       std::vector<std::string> names;
-      absl::Status status = Scan(database_->references(), prefix, [&](absl::string_view key, absl::string_view) {
-        if (names.size() == kSweepSlice || !absl::StartsWith(key, prefix)) return absl::CancelledError();
-        names.emplace_back(key.substr(prefix.size()));
-        return absl::OkStatus();
-      });
+      absl::Status status = ScanRows(*database_, database_->references(), {.prefix = prefix, .limit = kSweepSlice},
+                                     [&](absl::string_view key, absl::string_view) {
+                                       names.push_back(NameInReferenceKey(key));
+                                       return absl::OkStatus();
+                                     });
       if (!status.ok()) return status;
       status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
         for (const std::string& name : names) {
           absl::Status removed = RemoveReference(*database_, batch, bucket, name).status();
           if (!removed.ok()) return removed;
         }
-        if (names.empty()) batch.Delete(database_->meta(), NumberedKey(kSweepPrefix, bucket));
+        if (names.empty()) batch.Delete(database_->meta(), SweepKey(bucket));
         return absl::OkStatus();
       });
       if (!status.ok() || names.empty()) return status;
@@ -269,7 +261,9 @@ class RocksEngine : public Engine {
 absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& options) {
   absl::StatusOr<rocks::DirectoryLock> lock = rocks::DirectoryLock::Take(options.data_dir);
   if (!lock.ok()) return lock.status();
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(options.data_dir);
+  if (absl::Status status = rocks::EnsureStore(options.data_dir); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database =
+      rocks::Database::Open(rocks::DatabaseDir(options.data_dir));
   if (!database.ok()) return database.status();
   absl::StatusOr<rocks::StartState> state = rocks::ReadStartState(**database, options.data_dir);
   if (!state.ok()) return state.status();

@@ -7,33 +7,15 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "storage/rocks/meta_rows.h"
 #include "storage/rocks/reference_rows.h"
+#include "storage/rocks/rows.h"
 
 namespace coffer::rocks {
 namespace {
 
-// Every key of the content lies in [first, second).
-std::pair<std::string, std::string> ContentKeys(ContentId content) {
-  return {NumberedKey("", content), NumberedKey("", content + 1)};
-}
-
-// What stands under a digest.
-struct Present {
-  std::optional<Record> record;
-  // There is a row, but it cannot be believed: a put heals it.
-  bool is_damaged = false;
-};
-
-absl::StatusOr<Present> FindRecord(Database& database, Batch& batch, const Digest& digest) {
-  absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), digest.view());
-  if (!value.ok()) return value.status();
-  Present present;
-  if (!value->has_value()) return present;
-  absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
-  present.is_damaged = !row.ok();
-  if (row.ok()) present.record = std::move(row->record);
-  return present;
-}
+// Rows that one operation drops.
+constexpr size_t kDropSlice = 1000;
 
 absl::Status PutWhole(Database& database, Batch& batch, const WholeBlob& blob, bool heals) {
   if (blob.reference.size_bytes <= kRowBytes) {
@@ -43,7 +25,7 @@ absl::Status PutWhole(Database& database, Batch& batch, const WholeBlob& blob, b
     for (const auto& [id, bytes] : blob.pieces) (id.level == 0 ? row : page) = bytes;
     return PutRecord(database, batch, blob.reference, kInline, page, row, heals);
   }
-  absl::StatusOr<uint64_t> content = TakeNumber(database, batch, kNextContentKey, 1);
+  absl::StatusOr<uint64_t> content = TakeNumber(database, batch, kNextContentKey);
   if (!content.ok()) return content.status();
   for (const auto& [id, bytes] : blob.pieces) batch.Put(database.content(), PieceKey(*content, id), bytes);
   return PutRecord(database, batch, blob.reference, *content, "", "", heals);
@@ -51,7 +33,7 @@ absl::Status PutWhole(Database& database, Batch& batch, const WholeBlob& blob, b
 
 absl::Status DropIntent(Database& database, Committer& committer, ContentId content) {
   return committer.Commit(0, [&](Batch& batch) {
-    batch.Delete(database.meta(), NumberedKey(kIntentPrefix, content));
+    batch.Delete(database.meta(), IntentKey(content));
     return absl::OkStatus();
   });
 }
@@ -59,16 +41,27 @@ absl::Status DropIntent(Database& database, Committer& committer, ContentId cont
 }  // namespace
 
 absl::Status DropContent(Database& database, Committer& committer, ContentId content) {
-  // FORMAT.md 8: the files first, then the rows that other files hold, then the intent.
-  const auto [begin, end] = ContentKeys(content);
+  // FORMAT.md 8: the files first, then the rows that share a file with other content by now, then the intent.
+  const std::string begin = BigEndian64(content);
+  const std::string end = BigEndian64(content + 1);
   const rocksdb::Slice begin_slice(begin);
   const rocksdb::Slice end_slice(end);
-  const absl::string_view what = "dropping unpublished content";
-  absl::Status status =
-      ToStatus(rocksdb::DeleteFilesInRange(&database.db(), database.content(), &begin_slice, &end_slice, false), what);
-  if (!status.ok()) return status;
-  // What shares a file with other content by now goes row by row.
-  status = ToStatus(database.db().DeleteRange(rocksdb::WriteOptions(), database.content(), begin_slice, end_slice), what);
+  absl::Status status = ToStatus(
+      rocksdb::DeleteFilesInRange(&database.db(), database.content(), &begin_slice, &end_slice, false),
+      "dropping unpublished content");
+  while (status.ok()) {
+    std::vector<std::string> keys;
+    status = ScanRows(database, database.content(), {.prefix = begin, .limit = kDropSlice},
+                      [&](absl::string_view key, absl::string_view) {
+                        keys.emplace_back(key);
+                        return absl::OkStatus();
+                      });
+    if (!status.ok() || keys.empty()) break;
+    status = committer.Commit(0, [&](Batch& batch) {
+      for (const std::string& key : keys) batch.Delete(database.content(), key);
+      return absl::OkStatus();
+    });
+  }
   if (!status.ok()) return status;
   return DropIntent(database, committer, content);
 }
@@ -152,9 +145,9 @@ absl::Status RocksStaging::MoveToDisk() {
   Database& database = context_.database;
   ContentId id = kInline;
   absl::Status status = context_.committer.Commit(0, [&](Batch& batch) -> absl::Status {
-    absl::StatusOr<uint64_t> number = TakeNumber(database, batch, kNextContentKey, 1);
+    absl::StatusOr<uint64_t> number = TakeNumber(database, batch, kNextContentKey);
     if (!number.ok()) return number.status();
-    batch.Put(database.meta(), NumberedKey(kIntentPrefix, *number), "");
+    batch.Put(database.meta(), IntentKey(*number), "");
     id = *number;
     return absl::OkStatus();
   });
@@ -235,7 +228,7 @@ absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& 
       return absl::OkStatus();
     }
     outcome = Outcome::kPublished;
-    batch.Delete(database.meta(), NumberedKey(kIntentPrefix, content_id_));
+    batch.Delete(database.meta(), IntentKey(content_id_));
     return PutRecord(database, batch, reference, content_id_, "", "", present->is_damaged);
   });
   if (!status.ok()) return status;

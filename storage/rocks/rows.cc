@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace coffer::rocks {
@@ -17,12 +18,19 @@ absl::StatusOr<std::optional<std::string>> ReadRow(Database& database, rocksdb::
   return std::optional<std::string>(std::move(value));
 }
 
-absl::Status ScanRows(Database& database, rocksdb::ColumnFamilyHandle* family, absl::string_view from,
+absl::Status ScanRows(Database& database, rocksdb::ColumnFamilyHandle* family, const ScanOptions& options,
                       absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> row) {
   const std::unique_ptr<rocksdb::Iterator> scan(database.db().NewIterator(rocksdb::ReadOptions(), family));
-  for (scan->Seek(ToSlice(from)); scan->Valid(); scan->Next()) {
+  if (options.after < options.prefix) {
+    scan->Seek(ToSlice(options.prefix));
+  } else {
+    // The first key behind another is that one and a zero byte.
+    const std::string from = options.after.empty() ? "" : absl::StrCat(options.after, absl::string_view("\0", 1));
+    scan->Seek(from);
+  }
+  for (size_t rows = 0; rows < options.limit && scan->Valid(); ++rows, scan->Next()) {
+    if (!absl::StartsWith(ToView(scan->key()), options.prefix)) break;
     absl::Status status = row(ToView(scan->key()), ToView(scan->value()));
-    if (absl::IsCancelled(status)) return absl::OkStatus();
     if (!status.ok()) return status;
   }
   return ToStatus(scan->status(), absl::StrCat("reading the rows of ", family->GetName()));

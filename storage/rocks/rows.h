@@ -3,6 +3,8 @@
 // Reading rows as they are on disk, past the committer.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -18,9 +20,17 @@ namespace coffer::rocks {
 absl::StatusOr<std::optional<std::string>> ReadRow(Database& database, rocksdb::ColumnFamilyHandle* family,
                                                    absl::string_view key);
 
-// Calls `row` with key and value from `from` on, in order, until it returns something else than OK. CANCELLED
-// ends the scan well; any other error is returned.
-absl::Status ScanRows(Database& database, rocksdb::ColumnFamilyHandle* family, absl::string_view from,
+struct ScanOptions {
+  // Only keys that start with this.
+  absl::string_view prefix;
+  // Only keys after this one.
+  absl::string_view after = {};
+  size_t limit = std::numeric_limits<size_t>::max();
+};
+
+// Calls `row` with key and value, in order of keys, until one returns an error, which is returned. DATA_LOSS,
+// UNAVAILABLE.
+absl::Status ScanRows(Database& database, rocksdb::ColumnFamilyHandle* family, const ScanOptions& options,
                       absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> row);
 
 }  // namespace coffer::rocks

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/start_up.h"
 
+#include <fcntl.h>
 #include <rocksdb/version.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <system_error>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/meta_rows.h"
 #include "storage/rocks/rows.h"
 
 namespace coffer::rocks {
 namespace {
 
-constexpr absl::string_view kFormatKey = "format";
-constexpr absl::string_view kStoreIdKey = "store_id";
 // 0: before the first release, not kept readable by later programs.
 constexpr uint64_t kFormat = 0;
 
@@ -33,20 +36,35 @@ std::string NewStoreId() {
   return absl::BytesToHexString(id);
 }
 
-absl::StatusOr<std::string> MakeStore(Database& database) {
-  const std::string store_id = NewStoreId();
+absl::Status WriteIdentity(Database& database) {
   rocksdb::WriteBatch batch;
   rocksdb::WriteOptions options;
   options.sync = true;
-  const auto put = [&](absl::string_view key, absl::string_view value) {
-    return batch.Put(database.meta(), ToSlice(key), ToSlice(value));
+  const auto put = [&](absl::string_view key, const std::string& value) {
+    return batch.Put(database.meta(), ToSlice(key), value);
   };
   rocksdb::Status status = put(kFormatKey, EncodeNumber(kFormatKey, kFormat));
-  if (status.ok()) status = put(kStoreIdKey, store_id);
+  if (status.ok()) status = put(kStoreIdKey, EncodeText(kStoreIdKey, NewStoreId()));
   if (status.ok()) status = put(Committer::kTotalsKey, EncodeTotals(Committer::kTotalsKey, {}));
   if (status.ok()) status = database.db().Write(options, &batch);
-  if (!status.ok()) return ToStatus(status, "making the store");
-  return store_id;
+  return ToStatus(status, "making the store");
+}
+
+// A row without which there is no store.
+absl::StatusOr<std::string> NeededRow(Database& database, absl::string_view key) {
+  absl::StatusOr<std::optional<std::string>> value = ReadRow(database, database.meta(), key);
+  if (!value.ok()) return value.status();
+  if (!value->has_value()) return absl::DataLossError(absl::StrCat("the store has no row \"", key, "\""));
+  return **std::move(value);
+}
+
+absl::Status Sync(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (synced) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("directory ", directory, " cannot be synced: ", std::strerror(error)));
 }
 
 absl::Status MakeEmptyDirectory(const std::string& path) {
@@ -59,49 +77,49 @@ absl::Status MakeEmptyDirectory(const std::string& path) {
 
 }  // namespace
 
+std::string DatabaseDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/db"); }
+
 std::string StagingDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/staging"); }
 
-absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
-  if (absl::Status status = MakeEmptyDirectory(StagingDir(data_dir)); !status.ok()) return status;
-  absl::StatusOr<std::optional<std::string>> format = ReadRow(database, database.meta(), kFormatKey);
-  if (!format.ok()) return format.status();
-  StartState state;
-  if (!format->has_value()) {
-    absl::StatusOr<std::string> store_id = MakeStore(database);
-    if (!store_id.ok()) return store_id.status();
-    state.store_id = *std::move(store_id);
-    return state;
+absl::Status EnsureStore(const std::string& data_dir) {
+  std::error_code error;
+  const std::string path = DatabaseDir(data_dir);
+  if (std::filesystem::exists(path, error)) return absl::OkStatus();
+  // A store that a crash left half made has never been served.
+  const std::string unfinished = path + ".new";
+  if (absl::Status status = MakeEmptyDirectory(unfinished); !status.ok()) return status;
+  {
+    absl::StatusOr<std::unique_ptr<Database>> database = Database::Create(unfinished);
+    if (!database.ok()) return database.status();
+    if (absl::Status status = WriteIdentity(**database); !status.ok()) return status;
   }
-  absl::StatusOr<uint64_t> number = DecodeNumber(kFormatKey, **format);
+  std::filesystem::rename(unfinished, path, error);
+  if (error) {
+    return absl::UnavailableError(absl::StrCat("database ", path, " cannot be made: ", error.message()));
+  }
+  return Sync(data_dir);
+}
+
+absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
+  absl::StatusOr<std::string> format = NeededRow(database, kFormatKey);
+  if (!format.ok()) return format.status();
+  absl::StatusOr<uint64_t> number = DecodeNumber(kFormatKey, *format);
   if (!number.ok()) return number.status();
   if (*number != kFormat) {
     return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " has format ", *number,
                                                       ", but this program reads format ", kFormat,
                                                       ": use the program that wrote it, or a newer one"));
   }
-  absl::StatusOr<std::optional<std::string>> store_id = ReadRow(database, database.meta(), kStoreIdKey);
+  absl::StatusOr<std::string> id_row = NeededRow(database, kStoreIdKey);
+  if (!id_row.ok()) return id_row.status();
+  absl::StatusOr<std::string> store_id = DecodeText(kStoreIdKey, *id_row);
   if (!store_id.ok()) return store_id.status();
-  state.store_id = store_id->value_or("");
-  absl::StatusOr<std::optional<std::string>> totals = ReadRow(database, database.meta(), Committer::kTotalsKey);
+  absl::StatusOr<std::string> totals_row = NeededRow(database, Committer::kTotalsKey);
+  if (!totals_row.ok()) return totals_row.status();
+  absl::StatusOr<EngineTotals> totals = DecodeTotals(Committer::kTotalsKey, *totals_row);
   if (!totals.ok()) return totals.status();
-  absl::StatusOr<EngineTotals> decoded = DecodeTotals(Committer::kTotalsKey, totals->value_or(""));
-  if (!decoded.ok()) return decoded.status();
-  state.totals = *decoded;
-  return state;
-}
-
-absl::StatusOr<std::vector<uint64_t>> NumbersUnder(Database& database, absl::string_view prefix) {
-  std::vector<uint64_t> numbers;
-  absl::Status status = ScanRows(database, database.meta(), prefix, [&](absl::string_view key, absl::string_view) {
-    if (!absl::StartsWith(key, prefix)) return absl::CancelledError();
-    key.remove_prefix(prefix.size());
-    uint64_t number = 0;
-    for (const char byte : key) number = number << 8 | static_cast<uint8_t>(byte);
-    numbers.push_back(number);
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
-  return numbers;
+  if (absl::Status status = MakeEmptyDirectory(StagingDir(data_dir)); !status.ok()) return status;
+  return StartState{*std::move(store_id), *totals};
 }
 
 std::string DescribeRocksDb() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the engine reads, and makes if the store is new, before it serves: steps 3 to 5 of FORMAT.md 8.
+// What the engine makes if the store is new, and reads before it serves: steps 2 to 5 of FORMAT.md 8.
 #pragma once
 
 #include <string>
@@ -18,14 +18,17 @@ struct StartState {
   EngineTotals totals;
 };
 
+std::string DatabaseDir(const std::string& data_dir);
 std::string StagingDir(const std::string& data_dir);
 
-// Checks the format, or writes it into a new store; empties the staging directory; reads the totals.
-// FAILED_PRECONDITION if the format is not this program's, DATA_LOSS if one of these rows is damaged.
-absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir);
+// Makes the database if there is none, under another name first: a store either is there with its format and identity
+// or is not there. DATA_LOSS if there is something that is not a database, UNAVAILABLE if the disk fails.
+absl::Status EnsureStore(const std::string& data_dir);
 
-// The numbers that stand behind `prefix` in meta().
-absl::StatusOr<std::vector<uint64_t>> NumbersUnder(Database& database, absl::string_view prefix);
+// Checks the format, and changes nothing before that; reads identity and totals; empties the staging directory.
+// FAILED_PRECONDITION if the format is not this program's, DATA_LOSS if one of these rows is damaged or missing,
+// UNAVAILABLE if the disk fails.
+absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir);
 
 // Name, version and build of the library, for people.
 std::string DescribeRocksDb();

@@ -16,6 +16,9 @@
 
 namespace coffer::testing {
 
+// These tests speak of nothing else.
+using namespace client;
+
 inline constexpr uint64_t kNoLimit = uint64_t{1} << 30;
 
 inline Digest DigestOf(const std::string& content) {

@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "tests/client/latch.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 TEST(InOrder, EmitsInTheOrderOfAdding) {
@@ -58,4 +58,4 @@ TEST(InOrder, AddWaitsWhileTheWindowIsFull) {
 }
 
 }  // namespace
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -8,7 +8,7 @@
 #include "client/cli/failures.h"
 #include "client/cli/progress.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 TEST(B3sumLine, EscapesNewlineAndBackslashOnly) {
@@ -68,4 +68,4 @@ TEST(ExitCodeOf, CoversEveryStatus) {
 }
 
 }  // namespace
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -8,7 +8,7 @@
 
 #include "tests/support/process.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 using testing::ReadFile;
@@ -77,4 +77,4 @@ TEST_F(PartFileTest, ReportsAFullDevice) {
 }
 
 }  // namespace
-}  // namespace coffer
+}  // namespace coffer::client

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 TEST(Backoff, DoublesUpToTheLimit) {
@@ -54,4 +54,4 @@ TEST(CallWithRetries, DoesNotRepeatWhatMustNotBe) {
 }
 
 }  // namespace
-}  // namespace coffer
+}  // namespace coffer::client

@@ -11,7 +11,7 @@
 
 #include "tests/support/process.h"
 
-namespace coffer {
+namespace coffer::client {
 namespace {
 
 using ::testing::HasSubstr;
@@ -105,4 +105,4 @@ TEST(FileSource, RefusesWhatIsNotAFileNamingIt) {
 }
 
 }  // namespace
-}  // namespace coffer
+}  // namespace coffer::client

@@ -9,7 +9,7 @@
 
 #include "tests/support/process.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 using testing::ReadFile;
@@ -95,4 +95,4 @@ TEST_F(TreeWriterTest, RefusesAFileAsDirectory) {
 }
 
 }  // namespace
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

@@ -9,7 +9,7 @@
 
 #include "tests/support/process.h"
 
-namespace coffer::cli {
+namespace coffer::client::cli {
 namespace {
 
 using ::testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST_F(WalkTest, StopsWhenTold) {
 }
 
 }  // namespace
-}  // namespace coffer::cli
+}  // namespace coffer::client::cli

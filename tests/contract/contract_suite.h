@@ -36,4 +36,10 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
 // Bytes that do not compress and differ by seed.
 std::string RandomBytes(size_t size_bytes, uint64_t seed);
 
+// For suites: the usual ways to select, and to read a whole blob.
+Digest DigestOf(const std::string& content);
+BlobSelector Named(const std::string& bucket, const std::string& name);
+BlobSelector ByDigest(const Digest& digest);
+absl::StatusOr<std::string> ReadAll(OpenRead& read, size_t piece_bytes = 200 * 1000);
+
 }  // namespace coffer

@@ -4,7 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/database.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/meta_rows.h"
 #include "storage/rocks/rows.h"
+#include "storage/rocks/start_up.h"
 
 namespace coffer {
 namespace {
@@ -28,13 +30,13 @@ absl::Status FlipBit(rocks::Database& database, rocksdb::ColumnFamilyHandle* fam
 }  // namespace
 
 absl::Status DamageRecord(const std::string& data_dir, const Digest& digest, int64_t offset) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(data_dir);
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
   if (!database.ok()) return database.status();
   return FlipBit(**database, (*database)->records(), std::string(digest.view()), offset);
 }
 
 absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, const PieceId& piece, int64_t offset) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(data_dir);
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
   if (!database.ok()) return database.status();
   absl::StatusOr<std::optional<std::string>> value =
       rocks::ReadRow(**database, (*database)->records(), digest.view());
@@ -42,6 +44,71 @@ absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, cons
   absl::StatusOr<rocks::RecordRow> row = rocks::DecodeRecord(digest, value->value_or(""));
   if (!row.ok()) return row.status();
   return FlipBit(**database, (*database)->content(), rocks::PieceKey(row->record.content_id, piece), offset);
+}
+
+absl::Status DamageReference(const std::string& data_dir, const std::string& bucket, const std::string& name,
+                             int64_t offset) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  if (!database.ok()) return database.status();
+  absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(**database, (*database)->buckets(), bucket);
+  if (!value.ok()) return value.status();
+  absl::StatusOr<rocks::BucketRow> row = rocks::DecodeBucket(bucket, value->value_or(""));
+  if (!row.ok()) return row.status();
+  return FlipBit(**database, (*database)->references(), rocks::ReferenceKey(row->id, name), offset);
+}
+
+absl::Status SetFormat(const std::string& data_dir, uint64_t format) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  if (!database.ok()) return database.status();
+  const std::string value = rocks::EncodeNumber(rocks::kFormatKey, format);
+  return rocks::ToStatus(
+      (*database)->db().Put({}, (*database)->meta(), rocks::ToSlice(rocks::kFormatKey), value), "format");
+}
+
+absl::Status PlantUnpublishedContent(const std::string& data_dir, uint64_t content_id) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  if (!database.ok()) return database.status();
+  rocksdb::WriteBatch batch;
+  rocksdb::Status status = batch.Put((*database)->meta(), rocks::IntentKey(content_id), "");
+  for (uint64_t row = 0; status.ok() && row < 2500; ++row) {
+    status = batch.Put((*database)->content(), rocks::PieceKey(content_id, RowId(row)), "row");
+  }
+  if (status.ok()) status = (*database)->db().Write({}, &batch);
+  return rocks::ToStatus(status, "planting content");
+}
+
+absl::Status PlantHalfDeletedBucket(const std::string& data_dir, const std::string& bucket) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  if (!database.ok()) return database.status();
+  absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(**database, (*database)->buckets(), bucket);
+  if (!value.ok()) return value.status();
+  absl::StatusOr<rocks::BucketRow> row = rocks::DecodeBucket(bucket, value->value_or(""));
+  if (!row.ok()) return row.status();
+  rocksdb::WriteBatch batch;
+  rocksdb::Status status = batch.Delete((*database)->buckets(), bucket);
+  if (status.ok()) status = batch.Put((*database)->meta(), rocks::SweepKey(row->id), "");
+  if (status.ok()) status = (*database)->db().Write({}, &batch);
+  return rocks::ToStatus(status, "planting a deletion");
+}
+
+absl::StatusOr<LeftRows> CountRows(const std::string& data_dir) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  if (!database.ok()) return database.status();
+  LeftRows left;
+  const auto count = [](size_t& rows) {
+    return [&rows](absl::string_view, absl::string_view) {
+      ++rows;
+      return absl::OkStatus();
+    };
+  };
+  rocks::Database& db = **database;
+  absl::Status status = rocks::ScanRows(db, db.content(), {.prefix = ""}, count(left.content));
+  if (status.ok()) status = rocks::ScanRows(db, db.references(), {.prefix = ""}, count(left.references));
+  for (const absl::string_view prefix : {rocks::kIntentPrefix, rocks::kSweepPrefix}) {
+    if (status.ok()) status = rocks::ScanRows(db, db.meta(), {.prefix = prefix}, count(left.notes));
+  }
+  if (!status.ok()) return status;
+  return left;
 }
 
 }  // namespace coffer

@@ -142,20 +142,6 @@ ProcessResult RunProgram(const std::vector<std::string>& arguments, const Proces
   return Process(arguments, options).Wait();
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  const char* parent = std::getenv("TMPDIR");
-  path_ = std::string(parent != nullptr ? parent : "/tmp") + "/coffer-test-XXXXXX";
-  if (::mkdtemp(path_.data()) == nullptr) {
-    std::perror("mkdtemp");
-    std::abort();
-  }
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void WriteFile(const std::string& path, const std::string& content) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);

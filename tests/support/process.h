@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tests/support/temporary_directory.h"
 
 namespace coffer::testing {
 
@@ -63,20 +64,7 @@ class Process {
 // Runs to the end.
 ProcessResult RunProgram(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
-// A directory of its own for one test, removed with everything in it by the destructor.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  // `path()` + "/" + `name`.
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using coffer::TemporaryDirectory;
 
 // Makes the directories on the way as well.
 void WriteFile(const std::string& path, const std::string& content);
