@@ -44,7 +44,7 @@ class TreeHasher::Stream {
   Stream(WorkerPool* pool, ParentSink sink)
       : pool_(pool),
         sink_(std::move(sink)),
-        queue_(std::make_shared<RunQueue>(pool == nullptr ? 0 : pool->helpers_per_stream())) {}
+        queue_(std::make_shared<RunQueue>(pool == nullptr ? 0 : pool->workers_per_stream())) {}
 
   ~Stream() {
     // Workers may still be reading our runs.

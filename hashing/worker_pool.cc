@@ -11,7 +11,7 @@
 namespace coffer {
 
 WorkerPool::WorkerPool(int threads)
-    : helpers_per_stream_(
+    : workers_per_stream_(
           std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, std::max(threads, 1))) {
   RequireInvariant(threads >= 1, "a worker pool has at least one thread");
   workers_.reserve(static_cast<size_t>(threads));

@@ -52,7 +52,7 @@ class WorkerPool {
 
   // Workers that one stream should ask for: its own thread hashes too, and with as many helpers as cores, one
   // would wait for a core that the others hold.
-  int helpers_per_stream() const { return helpers_per_stream_; }
+  int workers_per_stream() const { return workers_per_stream_; }
 
   // A buffer of `kBufferBytes` for whoever feeds the workers, a used one if there is one: fresh memory costs
   // far more than hashing what it holds. Give it back when done.
@@ -83,7 +83,7 @@ class WorkerPool {
   std::vector<std::unique_ptr<uint8_t[]>> kept_buffers_;
   // Size of tasks_, to look at without the lock; stopping counts as one.
   std::atomic<size_t> waiting_{0};
-  const int helpers_per_stream_;
+  const int workers_per_stream_;
   std::vector<std::thread> workers_;
 };
 
