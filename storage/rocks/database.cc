@@ -132,11 +132,15 @@ DirectoryLock::~DirectoryLock() {
   if (fd_ >= 0) close(fd_);
 }
 
-absl::StatusOr<std::unique_ptr<Database>> Database::Create(const std::string& path) { return Open(path, true); }
+absl::StatusOr<std::unique_ptr<Database>> Database::Create(const std::string& path, rocksdb::Env* env) {
+  return Open(path, env, true);
+}
 
-absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, rocksdb::Env* env) {
   std::vector<std::string> found;
-  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), path, &found);
+  rocksdb::DBOptions options;
+  if (env != nullptr) options.env = env;
+  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, &found);
   // Whatever is wrong here, what was stored cannot be read; an empty store in its place would hide that.
   if (!status.ok()) {
     return absl::DataLossError(absl::StrCat("database ", path, " cannot be read: ", status.ToString()));
@@ -150,12 +154,13 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
                                                       absl::StrJoin(known, ", "),
                                                       ": use the program that wrote it, or a newer one"));
   }
-  return Open(path, false);
+  return Open(path, env, false);
 }
 
-absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, bool create) {
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, rocksdb::Env* env, bool create) {
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(kCacheBytes);
   rocksdb::DBOptions options;
+  if (env != nullptr) options.env = env;
   options.create_if_missing = create;
   options.create_missing_column_families = create;
   options.error_if_exists = create;

@@ -45,10 +45,11 @@ class Database {
  public:
   // Opens the database at `path`; the caller holds the lock. FAILED_PRECONDITION if it has other column families than
   // this program knows, DATA_LOSS if it is damaged, UNAVAILABLE if the disk fails.
-  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path);
+  // `env` is borrowed; null means the real disk.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, rocksdb::Env* env);
 
   // The same for a path at which there is nothing.
-  static absl::StatusOr<std::unique_ptr<Database>> Create(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<Database>> Create(const std::string& path, rocksdb::Env* env);
 
   ~Database();
 
@@ -75,7 +76,7 @@ class Database {
 
  private:
   Database() = default;
-  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, bool create);
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, rocksdb::Env* env, bool create);
 
   std::shared_ptr<std::atomic<bool>> waits_for_space_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<rocksdb::WriteBufferManager> memtables_;

@@ -262,9 +262,9 @@ class RocksEngine : public Engine {
 absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& options) {
   absl::StatusOr<rocks::DirectoryLock> lock = rocks::DirectoryLock::Take(options.data_dir);
   if (!lock.ok()) return lock.status();
-  if (absl::Status status = rocks::EnsureStore(options.data_dir); !status.ok()) return status;
+  if (absl::Status status = rocks::EnsureStore(options.data_dir, options.env); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<rocks::Database>> database =
-      rocks::Database::Open(rocks::DatabaseDir(options.data_dir));
+      rocks::Database::Open(rocks::DatabaseDir(options.data_dir), options.env);
   if (!database.ok()) return database.status();
   absl::StatusOr<rocks::StartState> state = rocks::ReadStartState(**database, options.data_dir);
   if (!state.ok()) return state.status();

@@ -7,11 +7,17 @@
 #include "absl/status/statusor.h"
 #include "storage/engine.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace coffer {
 
 struct RocksOptions {
   // Made if it does not exist. One process at a time holds it.
   std::string data_dir;
+  // Borrowed, outlives the engine. Null means the real disk; tests put one in between that fails.
+  rocksdb::Env* env = nullptr;
 };
 
 // Opens the embedded RocksDB engine, after the start-up sequence of FORMAT.md 8. FAILED_PRECONDITION if another

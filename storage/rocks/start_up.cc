@@ -81,7 +81,7 @@ std::string DatabaseDir(const std::string& data_dir) { return absl::StrCat(data_
 
 std::string StagingDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/staging"); }
 
-absl::Status EnsureStore(const std::string& data_dir) {
+absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
   std::error_code error;
   const std::string path = DatabaseDir(data_dir);
   if (std::filesystem::exists(path, error)) return absl::OkStatus();
@@ -89,7 +89,7 @@ absl::Status EnsureStore(const std::string& data_dir) {
   const std::string unfinished = path + ".new";
   if (absl::Status status = MakeEmptyDirectory(unfinished); !status.ok()) return status;
   {
-    absl::StatusOr<std::unique_ptr<Database>> database = Database::Create(unfinished);
+    absl::StatusOr<std::unique_ptr<Database>> database = Database::Create(unfinished, env);
     if (!database.ok()) return database.status();
     if (absl::Status status = WriteIdentity(**database); !status.ok()) return status;
   }

@@ -23,7 +23,7 @@ std::string StagingDir(const std::string& data_dir);
 
 // Makes the database if there is none, under another name first: a store either is there with its format and identity
 // or is not there. DATA_LOSS if there is something that is not a database, UNAVAILABLE if the disk fails.
-absl::Status EnsureStore(const std::string& data_dir);
+absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env);
 
 // Checks the format, and changes nothing before that; reads identity and totals; empties the staging directory.
 // FAILED_PRECONDITION if the format is not this program's, DATA_LOSS if one of these rows is damaged or missing,

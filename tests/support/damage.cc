@@ -11,6 +11,10 @@
 namespace coffer {
 namespace {
 
+absl::StatusOr<std::unique_ptr<rocks::Database>> OpenDatabase(const std::string& data_dir) {
+  return rocks::Database::Open(rocks::DatabaseDir(data_dir), nullptr);
+}
+
 absl::Status FlipBit(rocks::Database& database, rocksdb::ColumnFamilyHandle* family, const std::string& key,
                      int64_t offset) {
   absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(database, family, key);
@@ -30,13 +34,13 @@ absl::Status FlipBit(rocks::Database& database, rocksdb::ColumnFamilyHandle* fam
 }  // namespace
 
 absl::Status DamageRecord(const std::string& data_dir, const Digest& digest, int64_t offset) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   return FlipBit(**database, (*database)->records(), std::string(digest.view()), offset);
 }
 
 absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, const PieceId& piece, int64_t offset) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   absl::StatusOr<std::optional<std::string>> value =
       rocks::ReadRow(**database, (*database)->records(), digest.view());
@@ -48,7 +52,7 @@ absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, cons
 
 absl::Status DamageReference(const std::string& data_dir, const std::string& bucket, const std::string& name,
                              int64_t offset) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(**database, (*database)->buckets(), bucket);
   if (!value.ok()) return value.status();
@@ -58,7 +62,7 @@ absl::Status DamageReference(const std::string& data_dir, const std::string& buc
 }
 
 absl::Status SetFormat(const std::string& data_dir, uint64_t format) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   const std::string value = rocks::EncodeNumber(rocks::kFormatKey, format);
   return rocks::ToStatus(
@@ -66,7 +70,7 @@ absl::Status SetFormat(const std::string& data_dir, uint64_t format) {
 }
 
 absl::Status PlantUnpublishedContent(const std::string& data_dir, uint64_t content_id) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   rocksdb::WriteBatch batch;
   rocksdb::Status status = batch.Put((*database)->meta(), rocks::IntentKey(content_id), "");
@@ -78,7 +82,7 @@ absl::Status PlantUnpublishedContent(const std::string& data_dir, uint64_t conte
 }
 
 absl::Status PlantHalfDeletedBucket(const std::string& data_dir, const std::string& bucket) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(**database, (*database)->buckets(), bucket);
   if (!value.ok()) return value.status();
@@ -92,7 +96,7 @@ absl::Status PlantHalfDeletedBucket(const std::string& data_dir, const std::stri
 }
 
 absl::StatusOr<LeftRows> CountRows(const std::string& data_dir) {
-  absl::StatusOr<std::unique_ptr<rocks::Database>> database = rocks::Database::Open(rocks::DatabaseDir(data_dir));
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   LeftRows left;
   const auto count = [](size_t& rows) {
