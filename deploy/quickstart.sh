@@ -70,8 +70,10 @@ start_server() {
   done
   echo "quickstart: cofferd did not start:" >&2
   sed 's/^/  /' "$home/cofferd.err" >&2
-  echo "quickstart: if $listen is taken, stop what listens there, or choose another address:" >&2
-  echo "  COFFER_LISTEN=127.0.0.1:7421 deploy/quickstart.sh" >&2
+  if grep -q "cannot listen on" "$home/cofferd.err"; then
+    echo "quickstart: stop what listens there, or choose another address:" >&2
+    echo "  COFFER_LISTEN=127.0.0.1:7421 deploy/quickstart.sh" >&2
+  fi
   exit 1
 }
 
