@@ -82,7 +82,7 @@ std::string Explain(const CLI::App& app, const std::vector<const char*>& line, c
   if (unknown.empty()) return error.what();
   const std::string& first = unknown.front();
   const bool is_option = first.size() > 1 && first[0] == '-';
-  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App* each) { return each->parsed(); });
+  const std::vector<CLI::App*> commands = app.get_subcommands();
   if (commands.empty()) return absl::StrCat("unknown ", is_option ? "option" : "command", " \"", first, "\"");
   std::string text = absl::StrCat(is_option ? "unknown option" : "unexpected argument", " \"", first, "\"");
   const std::string command = commands.front()->get_name();
@@ -114,7 +114,8 @@ int Main(int argc, char** argv) {
       "7 no space; 130 after SIGINT, 141 when the reader of a pipe goes away.\n"
       "After \"--\" everything is a name, also if it starts with a dash.");
   GlobalOptions options;
-  AddValue(app, "--server", &options.server, "Address of the server, HOST:PORT or unix:PATH; 127.0.0.1:7420 if not given")
+  AddValue(app, "--server", &options.server,
+           "Address of the server, HOST:PORT or unix:PATH; 127.0.0.1:7420 if not given")
       ->envname("COFFER_SERVER");
   app.add_flag("--json", options.json, "Print JSON, one object a line");
   app.add_option("--timeout", options.timeout_seconds,

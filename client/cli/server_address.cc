@@ -34,9 +34,8 @@ absl::Status CheckServerAddress(absl::string_view address) {
   absl::string_view path = address;
   if (absl::ConsumePrefix(&path, "unix:")) {
     if (!path.empty() && path.size() <= kMaxPathBytes) return absl::OkStatus();
-  } else if (const size_t colon = address.rfind(':');
-             colon != absl::string_view::npos && IsHost(address.substr(0, colon)) && IsPort(address.substr(colon + 1))) {
-    return absl::OkStatus();
+  } else if (const size_t colon = address.rfind(':'); colon != absl::string_view::npos) {
+    if (IsHost(address.substr(0, colon)) && IsPort(address.substr(colon + 1))) return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "the server address \"", absl::Utf8SafeCEscape(address),

@@ -22,7 +22,8 @@ TEST(ServerAddress, HostWithPortOrSocketIsAccepted) {
 TEST(ServerAddress, AnythingElseIsRefusedByItsNameAndToldWhatWouldBeRight) {
   for (const std::string address :
        {"127.0.0.1:72956", "127.0.0.1:0", "127.0.0.1:", "127.0.0.1:+1", "127.0.0.1:-1", "127.0.0.1: 1", "127.0.0.1",
-        "127.0.0.1:99999999999", "garbage", "http://127.0.0.1:7420", "::1:7420", "[]:1", ":7420", "a b:1", "unix:", ""}) {
+        "127.0.0.1:99999999999", "garbage", "http://127.0.0.1:7420", "::1:7420", "[]:1", ":7420", "a b:1", "unix:",
+        ""}) {
     const absl::Status status = CheckServerAddress(address);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << address;
     EXPECT_THAT(std::string(status.message()), HasSubstr("\"" + address + "\""));
