@@ -92,10 +92,20 @@ bool Supported() {
 using Kernels = LaneKernel<Lanes<SixteenLanes, 2>, Lanes<SixteenLanes, 1>, Lanes<EightLanes, 1>,
                            Lanes<FourLanes, 1>, OneLane<2, 1>>;
 
+void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
+                uint8_t* out) {
+  const size_t count = size_bytes / kInputBytes;
+  if (size_bytes % kInputBytes == 0 && count >= 2 && count <= 5) {
+    HashFiveChunksAvx512(bytes, count, key, counter, flags, out);
+  } else {
+    Kernels::HashChunks(bytes, size_bytes, key, counter, flags, out);
+  }
+}
+
 }  // namespace
 
 extern const Kernel kAvx512Kernel = {
-    "avx512",         16, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64,
+    "avx512",         16, Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64,
     CompressPortable,
 };
 

@@ -14,6 +14,11 @@ void CompressPortable(const uint32_t* chain, const uint8_t* block, uint32_t bloc
 #if defined(__x86_64__)
 void AbsorbX64(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes, uint64_t counter,
                uint8_t flags, uint8_t first_flags);
+
+// 2 to 5 whole chunks that lie one after the other, on a CPU with AVX-512F and VL. Contract as
+// Kernel::hash_chunks.
+void HashFiveChunksAvx512(const uint8_t* bytes, size_t count, const uint32_t* key, uint64_t counter,
+                          uint8_t flags, uint8_t* out);
 #endif
 
 extern const Kernel kPortableKernel;

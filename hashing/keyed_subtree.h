@@ -48,8 +48,8 @@ Digest RootOf(const LastCompression& last);
 // As GroupChainingValues in `mode`, at most kRunBytes of bytes.
 void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, ChainingValue* out);
 
-// The values of a complete run (kRunGroups groups, the first a multiple of kRunGroups) at every height below
-// its own top, which may be the root: two neighbours of one height are the node of their parent.
+// The values of a run of 4, 8, 12 or 16 groups, the first a multiple of 4, at every height below 8 groups:
+// two neighbours of one height are the node of their parent. Halves only of a run of kRunGroups.
 struct RunTree {
   RunTree() {}  // NOLINT(modernize-use-equals-default): the values stay unwritten until the run is hashed
   union {
@@ -62,7 +62,7 @@ struct RunTree {
   };
 };
 
-// Fills `tree` from the kRunBytes of a run.
+// Fills `tree` from the bytes of a run of whole groups.
 void HashRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, RunTree* tree);
 
 // As ParentChainingValue in `mode`.

@@ -6,12 +6,13 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "hashing/invariant.h"
 #include "hashing/worker_pool.h"
 
 namespace coffer {
 
 void Run::Hash() {
-  if (complete()) {
+  if (by_quads) {
     HashRun(TreeMode{}, bytes, first_group, &tree);
   } else {
     GroupValuesOfRun(TreeMode{}, bytes, first_group, tree.groups);
@@ -21,7 +22,8 @@ void Run::Hash() {
 bool RunQueue::Push(Run* run) {
   std::lock_guard lock(mutex_);
   run->hashed = false;
-  entries_.push_back(run);
+  RequireInvariant(pushed_ - popped_ < kMaxRuns, "a stream has at most kMaxRuns runs");
+  ring_[pushed_++ % kMaxRuns] = run;
   if (helpers_ >= max_helpers_) return false;
   ++helpers_;
   return true;
@@ -58,7 +60,7 @@ bool RunQueue::HashOne() {
   return true;
 }
 
-Run* RunQueue::Take() { return taken_ == entries_.size() ? nullptr : entries_[taken_++]; }
+Run* RunQueue::Take() { return taken_ == pushed_ ? nullptr : At(taken_++); }
 
 void RunQueue::HashTaken(Run* run) {
   run->Hash();
@@ -74,10 +76,7 @@ void RunQueue::HashTaken(Run* run) {
 Run* RunQueue::PopDone() {
   std::lock_guard lock(mutex_);
   if (!FirstIsDone()) return nullptr;
-  Run* const run = entries_.front();
-  entries_.pop_front();
-  --taken_;
-  return run;
+  return At(popped_++);
 }
 
 void RunQueue::AwaitFirst(const Run& run) {
@@ -89,12 +88,15 @@ void RunQueue::AwaitFirst(const Run& run) {
 
 void RunQueue::Abandon() {
   std::unique_lock lock(mutex_);
-  entries_.resize(taken_);
+  pushed_ = taken_;
   hashed_.wait(lock, [this] { return NothingRuns(); });
 }
 
 bool RunQueue::NothingRuns() const {
-  return std::all_of(entries_.begin(), entries_.end(), [](const Run* run) { return run->hashed.load(); });
+  for (uint64_t i = popped_; i < taken_; ++i) {
+    if (!At(i)->hashed) return false;
+  }
+  return true;
 }
 
 int RunQueue::hashing_threads() const {

@@ -3,11 +3,11 @@
 // order.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -23,7 +23,9 @@ namespace coffer {
 struct Run {
   ByteSpan bytes;
   GroupIndex first_group;
-  // All values of a complete run; otherwise only tree.groups, one for each group.
+  // Whether all of tree is wanted, which takes a run that RunTree fits; otherwise tree.groups, one for each
+  // group.
+  bool by_quads = false;
   RunTree tree;
   // Room for kRunBytes, if the run owns its bytes; made at its first use and kept.
   std::unique_ptr<uint8_t[]> buffer;
@@ -42,8 +44,8 @@ class RunQueue {
   // At most `max_helpers` threads beside the stream's own are asked for at a time.
   explicit RunQueue(int max_helpers) : max_helpers_(max_helpers) {}
 
-  // Adds `run` (borrowed until PopDone returns it) behind the others. True if one more helper is wanted: the
-  // caller then gets some thread to call Help, or calls HelperRefused.
+  // Adds `run` (borrowed until PopDone returns it) behind the others, at most kMaxRuns at a time. True if one
+  // more helper is wanted: the caller then gets some thread to call Help, or calls HelperRefused.
   [[nodiscard]] bool Push(Run* run);
 
   // Hashes runs until there are none left, but not more than kRunsPerHelp, so that a pool stays fair to other
@@ -52,6 +54,10 @@ class RunQueue {
   void HelperRefused();
 
   static constexpr int kRunsPerHelp = 16;
+
+  // Runs that are filled, hashed or waiting at the same time: enough to keep several workers busy while the
+  // feeding thread gathers, few enough that a thousand uploads cannot take the memory.
+  static constexpr size_t kMaxRuns = 16;
 
   // Hashes the first run that nobody has taken yet; false if there is none.
   bool HashOne();
@@ -73,7 +79,8 @@ class RunQueue {
   // NothingRuns.
   Run* Take();
   void HashTaken(Run* run);
-  bool FirstIsDone() const { return !entries_.empty() && entries_.front()->hashed; }
+  Run* At(uint64_t number) const { return ring_[number % kMaxRuns]; }
+  bool FirstIsDone() const { return popped_ < taken_ && At(popped_)->hashed; }
   bool NothingRuns() const;
 
   const int max_helpers_;
@@ -82,9 +89,11 @@ class RunQueue {
   std::condition_variable hashed_;
   // Asked for and not yet finished.
   int helpers_ = 0;
-  // In the order of the stream; the first taken_ are being hashed or done.
-  std::deque<Run*> entries_;
-  size_t taken_ = 0;
+  // A ring: runs [popped_, pushed_) of the stream; those before taken_ are being hashed or done.
+  std::array<Run*, kMaxRuns> ring_;
+  uint64_t popped_ = 0;
+  uint64_t taken_ = 0;
+  uint64_t pushed_ = 0;
   // Bounded by the threads of the pool and the callers of the stream.
   std::vector<std::thread::id> threads_;
 };

@@ -181,9 +181,10 @@ void HashRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, RunTree* tre
   const auto join = [&](const ChainingValue* below, size_t parents, ChainingValue* out) {
     kernel.hash_parents(below->data(), parents, mode.key, mode.flags | kFlagParent, BytesOfValues(out));
   };
-  join(tree->groups, kRunGroups / 2, tree->pairs);
-  join(tree->pairs, kRunGroups / 4, tree->quads);
-  join(tree->quads, 2, tree->halves);
+  const size_t groups = bytes.size() / kGroupBytes;
+  join(tree->groups, groups / 2, tree->pairs);
+  join(tree->pairs, groups / 4, tree->quads);
+  if (groups == kRunGroups) join(tree->quads, 2, tree->halves);
 }
 
 ChainingValue SubtreeChainingValue(ByteSpan bytes, ChunkIndex first_chunk) {

@@ -13,10 +13,9 @@
 #include "hashing/tree_hasher.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
-#include <deque>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,24 +31,20 @@ namespace {
 
 // From here on a piece is hashed where it lies: copying it would cost more than the shorter runs at its ends.
 constexpr size_t kBorrowBytes = 128 << 10;
-// Shorter pieces than this are cut into runs of kShortRunGroups, so that two workers share 128 KiB.
-constexpr size_t kShortPieceBytes = 2 * kRunBytes;
-constexpr size_t kShortRunGroups = kRunGroups / 4;
-
-// The feeding thread hashes too: with as many helpers as cores, one would wait for a core that the others
-// hold.
-int HelpersFor(const WorkerPool* pool) {
-  if (pool == nullptr) return 0;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::clamp(cores - 1, 1, pool->thread_count());
-}
+// The last part of a piece is cut into shorter runs, so that all threads end at about the same time.
+constexpr size_t kShortRunsBytes = 3 * kRunBytes;
+constexpr size_t kQuadGroups = 4;
+// A shorter piece is hashed before a sleeping worker is awake.
+constexpr size_t kWakeBytes = 384 << 10;
 
 }  // namespace
 
 class TreeHasher::Stream {
  public:
   Stream(WorkerPool* pool, ParentSink sink)
-      : pool_(pool), sink_(std::move(sink)), queue_(std::make_shared<RunQueue>(HelpersFor(pool))) {}
+      : pool_(pool),
+        sink_(std::move(sink)),
+        queue_(std::make_shared<RunQueue>(pool == nullptr ? 0 : pool->workers_per_stream())) {}
 
   ~Stream() {
     // Workers may still be reading our runs.
@@ -91,9 +86,9 @@ class TreeHasher::Stream {
   int hashing_threads() const { return queue_->hashing_threads(); }
 
  private:
-  // Bytes until the next multiple of kRunGroups groups.
-  size_t RoomInRun() const {
-    return static_cast<size_t>(kRunGroups - queued_groups_ % kRunGroups) * kGroupBytes;
+  // Bytes until the next multiple of `groups` groups.
+  size_t RoomIn(size_t groups) const {
+    return static_cast<size_t>(groups - queued_groups_ % groups) * kGroupBytes;
   }
 
   // Step 1 for a piece of at least kBorrowBytes; returns its tail of less than one group.
@@ -107,11 +102,15 @@ class TreeHasher::Stream {
     }
     const size_t whole_bytes = bytes.size() / kGroupBytes * kGroupBytes;
     ByteSpan whole = bytes.subspan(0, whole_bytes);
-    const size_t run_bytes =
-        pool_ != nullptr && whole_bytes < kShortPieceBytes ? kShortRunGroups * kGroupBytes : kRunBytes;
+    const bool wake = whole_bytes >= kWakeBytes;
     while (!whole.empty()) {
-      const ByteSpan run_span = whole.subspan(0, std::min(run_bytes, RoomInRun()));
-      Queue(FreeRun(), run_span);
+      const size_t room =
+          pool_ != nullptr && whole.size() < kShortRunsBytes ? RoomIn(kQuadGroups) : RoomIn(kRunGroups);
+      const ByteSpan run_span = whole.subspan(0, std::min(room, whole.size()));
+      // The blob is longer than a quad, so no quad's top is the root.
+      const bool by_quads =
+          queued_groups_ % kQuadGroups == 0 && run_span.size() % (kQuadGroups * kGroupBytes) == 0;
+      Queue(FreeRun(), run_span, by_quads, wake);
       whole.remove_prefix(run_span.size());
     }
     CollectAll();
@@ -120,8 +119,8 @@ class TreeHasher::Stream {
 
   // Step 1 for a smaller piece; returns what did not fit into the run.
   ByteSpan Gather(ByteSpan bytes) {
-    if (gathered_bytes_ > 0 && gathered_bytes_ == RoomInRun()) QueueGathered(gathered_bytes_);
-    const size_t take = std::min(bytes.size(), RoomInRun() - gathered_bytes_);
+    if (gathered_bytes_ > 0 && gathered_bytes_ == RoomIn(kRunGroups)) QueueGathered(gathered_bytes_);
+    const size_t take = std::min(bytes.size(), RoomIn(kRunGroups) - gathered_bytes_);
     CopyIn(bytes.subspan(0, take));
     return bytes.subspan(take);
   }
@@ -143,29 +142,30 @@ class TreeHasher::Stream {
   void QueueGathered(size_t bytes) {
     Run* const run = std::exchange(gathering_, nullptr);
     gathered_bytes_ = 0;
-    Queue(run, ByteSpan(run->buffer.get(), bytes));
+    Queue(run, ByteSpan(run->buffer.get(), bytes), bytes == kRunBytes, true);
   }
 
   // Step 2.
-  void Queue(Run* run, ByteSpan bytes) {
+  void Queue(Run* run, ByteSpan bytes, bool by_quads, bool wake) {
     run->bytes = bytes;
+    run->by_quads = by_quads;
     run->first_group = GroupIndex(queued_groups_);
     queued_groups_ += run->groups();
-    in_order_.push_back(run);
+    in_order_[queued_++ % RunQueue::kMaxRuns] = run;
     if (pool_ == nullptr) {
       (void)queue_->Push(run);
       queue_->HashOne();
     } else if (queue_->Push(run)) {
       absl::AnyInvocable<void()> ticket = [queue = queue_] { queue->Help(); };
       // A full pool is no failure: this thread does the work itself.
-      if (!pool_->TrySchedule(ticket)) queue_->HelperRefused();
+      if (!(wake ? pool_->TrySchedule(ticket) : pool_->TryHandOver(ticket))) queue_->HelperRefused();
     }
     CollectDone();
   }
 
   // A run that nobody uses, waiting for the first in the queue if all are there.
   Run* FreeRun() {
-    if (free_.empty() && runs_.size() < kMaxRuns) {
+    if (free_.empty() && runs_.size() < RunQueue::kMaxRuns) {
       runs_.push_back(std::make_unique<Run>());
       free_.push_back(runs_.back().get());
     }
@@ -176,18 +176,18 @@ class TreeHasher::Stream {
   }
 
   void CollectAll() {
-    while (!in_order_.empty()) HelpOrWait();
+    while (collected_ < queued_) HelpOrWait();
   }
 
   void HelpOrWait() {
-    if (!queue_->HashOne()) queue_->AwaitFirst(*in_order_.front());
+    if (!queue_->HashOne()) queue_->AwaitFirst(*in_order_[collected_ % RunQueue::kMaxRuns]);
     CollectDone();
   }
 
   // Step 3.
   void CollectDone() {
     while (Run* const run = queue_->PopDone()) {
-      in_order_.pop_front();
+      ++collected_;
       Collect(*run);
       free_.push_back(run);
     }
@@ -195,25 +195,35 @@ class TreeHasher::Stream {
 
   void Collect(const Run& run) {
     const auto join = [this](int height, const ParentNode& node) { return Join(height, node); };
-    if (!run.complete()) {
+    if (!run.by_quads) {
       for (size_t i = 0; i < run.groups(); ++i) stack_.Push(run.tree.groups[i], 1, join);
       return;
     }
     stack_.JoinComplete(join);
-    for (size_t half = 0; half < 2; ++half) {
-      if (sink_) SendHalf(run.tree, half);
-      stack_.Push(run.tree.halves[half], kRunGroups / 2, join);
+    if (run.complete()) {
+      for (size_t half = 0; half < 2; ++half) {
+        if (sink_) SendHalf(run.tree, half);
+        stack_.Push(run.tree.halves[half], kRunGroups / 2, join);
+      }
+      return;
+    }
+    for (size_t quad = 0; quad < run.groups() / kQuadGroups; ++quad) {
+      stack_.JoinComplete(join);
+      if (sink_) SendQuad(run.tree, quad);
+      stack_.Push(run.tree.quads[quad], kQuadGroups, join);
     }
   }
 
-  // The parents of a complete run's half, its top included, to the sink.
-  void SendHalf(const RunTree& tree, size_t half) {
-    for (size_t quad = 2 * half; quad < 2 * half + 2; ++quad) {
-      for (size_t pair = 2 * quad; pair < 2 * quad + 2; ++pair) {
-        sink_(1, {tree.groups[2 * pair], tree.groups[2 * pair + 1]});
-      }
-      sink_(2, {tree.pairs[2 * quad], tree.pairs[2 * quad + 1]});
+  // The parents of a run's quad or half, its top included, to the sink.
+  void SendQuad(const RunTree& tree, size_t quad) {
+    for (size_t pair = 2 * quad; pair < 2 * quad + 2; ++pair) {
+      sink_(1, {tree.groups[2 * pair], tree.groups[2 * pair + 1]});
     }
+    sink_(2, {tree.pairs[2 * quad], tree.pairs[2 * quad + 1]});
+  }
+  void SendHalf(const RunTree& tree, size_t half) {
+    SendQuad(tree, 2 * half);
+    SendQuad(tree, 2 * half + 1);
     sink_(3, {tree.quads[2 * half], tree.quads[2 * half + 1]});
   }
 
@@ -231,7 +241,10 @@ class TreeHasher::Stream {
   std::vector<Run*> free_;
   Run* gathering_ = nullptr;
   size_t gathered_bytes_ = 0;
-  std::deque<Run*> in_order_;  // what is in the queue
+  // What is in the queue, as a ring: [collected_, queued_) of the stream's runs.
+  std::array<Run*, RunQueue::kMaxRuns> in_order_;
+  uint64_t collected_ = 0;
+  uint64_t queued_ = 0;
   uint64_t queued_groups_ = 0;
   uint64_t size_bytes_ = 0;
   bool finished_ = false;

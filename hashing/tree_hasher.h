@@ -43,10 +43,6 @@ class TreeHasher {
   // How many different threads have hashed parts of this stream, the calling one included if it has.
   int hashing_threads() const;
 
-  // Runs that are filled, hashed or waiting at the same time: enough to keep several workers busy while the
-  // caller gathers, few enough that a thousand uploads cannot take the memory.
-  static constexpr int kMaxRuns = 12;
-
  private:
   class Stream;
   std::unique_ptr<Stream> stream_;

@@ -2,6 +2,7 @@
 // Workers take tasks from one queue until the pool stops and the queue is empty.
 #include "hashing/worker_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -9,7 +10,9 @@
 
 namespace coffer {
 
-WorkerPool::WorkerPool(int threads) {
+WorkerPool::WorkerPool(int threads)
+    : workers_per_stream_(
+          std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, std::max(threads, 1))) {
   RequireInvariant(threads >= 1, "a worker pool has at least one thread");
   workers_.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Run(); });
@@ -36,6 +39,14 @@ bool WorkerPool::TrySchedule(absl::AnyInvocable<void()>& task) {
     wake = tasks_.size() > spinning_;
   }
   if (wake) changed_.notify_one();
+  return true;
+}
+
+bool WorkerPool::TryHandOver(absl::AnyInvocable<void()>& task) {
+  std::lock_guard lock(mutex_);
+  if (tasks_.size() >= spinning_) return false;
+  tasks_.push_back(std::move(task));
+  ++waiting_;
   return true;
 }
 

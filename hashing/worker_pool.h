@@ -47,6 +47,13 @@ class WorkerPool {
   // Accepts `task` and returns true, or returns false, leaving `task` as it was, when the queue is full.
   bool TrySchedule(absl::AnyInvocable<void()>& task);
 
+  // The same, but only if a worker is awake and idle: for tasks that are not worth waking one.
+  bool TryHandOver(absl::AnyInvocable<void()>& task);
+
+  // Workers that one stream should ask for: its own thread hashes too, and with as many helpers as cores, one
+  // would wait for a core that the others hold.
+  int workers_per_stream() const { return workers_per_stream_; }
+
   // A buffer of `kBufferBytes` for whoever feeds the workers, a used one if there is one: fresh memory costs
   // far more than hashing what it holds. Give it back when done.
   std::unique_ptr<uint8_t[]> TakeBuffer();
@@ -76,6 +83,7 @@ class WorkerPool {
   std::vector<std::unique_ptr<uint8_t[]>> kept_buffers_;
   // Size of tasks_, to look at without the lock; stopping counts as one.
   std::atomic<size_t> waiting_{0};
+  const int workers_per_stream_;
   std::vector<std::thread> workers_;
 };
 

@@ -76,10 +76,8 @@ absl::StatusOr<v1::BatchPutResponse> PutBatch(const Backend& backend, const v1::
   return response;
 }
 
-<<<<<<< HEAD
-=======
 absl::StatusOr<v1::BatchGetResponse> GetBatch(const Backend& backend, const v1::BatchGetRequest& request) {
->>>>>>> fix
+  if (absl::Status status = CheckBatchCount(request.blobs_size()); !status.ok()) return status;
   std::vector<absl::StatusOr<BatchBlob>> results(request.blobs_size(), absl::UnknownError(""));
   std::vector<BlobSelector> selectors;
   std::vector<int> selector_indexes;

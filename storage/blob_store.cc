@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<Upload>> BlobStore::BeginUpload(UploadOptions opt
   absl::StatusOr<std::unique_ptr<Staging>> staging = engine_->Stage(options.declared_size_bytes.value_or(0));
   if (!staging.ok()) return staging.status();
   return std::make_unique<Upload>(*std::move(staging), std::move(options), options_.max_blob_bytes,
-                                  options_.hash_workers, options_.now);
+                                  options_.hash_workers, options_.now, hashed_in_parallel_);
 }
 
 std::vector<absl::StatusOr<PutResult>> BlobStore::PutBatch(absl::Span<const BatchItem> items) {

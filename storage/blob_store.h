@@ -4,6 +4,7 @@
 // in this header. Bucket, name, metadata and range are checked here and nowhere below.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -117,6 +118,9 @@ class BlobStore {
 
   EngineStatus GetStatus() const;
 
+  // Since the start: uploads that more than one thread has hashed.
+  uint64_t hashed_in_parallel() const { return hashed_in_parallel_; }
+
   static constexpr uint32_t kDefaultPage = 1000;
   static constexpr uint32_t kMaxPage = 10000;
   static constexpr size_t kMaxFindMissing = 32768;
@@ -135,6 +139,7 @@ class BlobStore {
 
   const std::unique_ptr<Engine> engine_;
   const Options options_;
+  std::atomic<uint64_t> hashed_in_parallel_ = 0;
 };
 
 }  // namespace coffer

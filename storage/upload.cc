@@ -13,11 +13,12 @@
 namespace coffer {
 
 Upload::Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes,
-               WorkerPool* hash_workers, std::function<absl::Time()> now)
+               WorkerPool* hash_workers, std::function<absl::Time()> now, std::atomic<uint64_t>& hashed_in_parallel)
     : staging_(std::move(staging)),
       options_(std::move(options)),
       max_blob_bytes_(max_blob_bytes),
       now_(std::move(now)),
+      hashed_in_parallel_(hashed_in_parallel),
       hasher_(hash_workers, [this](int height, const ParentNode& node) { pieces_.AddParent(height, node); }) {}
 
 absl::Status Upload::Append(absl::string_view bytes) {
@@ -51,6 +52,7 @@ void Upload::Claim(uint64_t size_bytes, std::optional<Digest> expected_digest) {
 
 absl::StatusOr<PutResult> Upload::Commit() {
   const Digest digest = hasher_.Finish();
+  if (hasher_.hashing_threads() > 1) ++hashed_in_parallel_;
   absl::StatusOr<Reference> reference = ReferenceFor(options_, digest, size_bytes_, now_());
   if (!reference.ok()) return reference.status();
   absl::Status status = pieces_.TakeRest(

@@ -3,6 +3,7 @@
 // One blob on its way in: bytes are hashed and staged as they arrive, and become visible all at once.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,9 +24,10 @@ namespace coffer {
 // memory (layout.h) plus what TreeHasher and Staging hold, whatever the size of the blob.
 class Upload {
  public:
-  // Made by BlobStore::BeginUpload, which has checked and normalised `options`.
+  // Made by BlobStore::BeginUpload, which has checked and normalised `options`. `hashed_in_parallel` counts the uploads
+  // that more than one thread has hashed, and outlives this.
   Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes,
-         WorkerPool* hash_workers, std::function<absl::Time()> now);
+         WorkerPool* hash_workers, std::function<absl::Time()> now, std::atomic<uint64_t>& hashed_in_parallel);
 
   // Takes the next bytes, copied before it returns. INVALID_ARGUMENT as soon as the blob is longer than
   // declared; RESOURCE_EXHAUSTED over the blob limit or when the disk is full. After an error only
@@ -50,6 +52,7 @@ class Upload {
   UploadOptions options_;
   const uint64_t max_blob_bytes_;
   std::function<absl::Time()> now_;
+  std::atomic<uint64_t>& hashed_in_parallel_;
   uint64_t size_bytes_ = 0;
   PieceBuilder pieces_;
   TreeHasher hasher_;

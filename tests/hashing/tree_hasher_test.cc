@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Workers, TreeHasherWith, ::testing::Values(0, 1, 2, 8, 
                          [](const auto& param_info) { return std::to_string(param_info.param); });
 
 TEST_P(TreeHasherWith, EqualsTheReferenceAtEveryBoundary) {
-  for (size_t size : BoundarySizes(3 << 20)) {
+  for (size_t size : BoundarySizes(1 << 20)) {
     const Bytes blob = SampleBlob(size);
     Collected collected;
     const Digest digest = HashInPieces(blob, size + 1, collected.Sink());
@@ -62,7 +62,7 @@ TEST_P(TreeHasherWith, EqualsTheReferenceAtEveryBoundary) {
 
 TEST_P(TreeHasherWith, TakesPiecesOfAnySize) {
   std::mt19937_64 random(11);
-  const Bytes blob = SampleBlob((10 << 20) + 12345);
+  const Bytes blob = SampleBlob((5 << 20) + 12345);
   const std::vector<reference::Parent> expected = reference::PostOrderParents(blob);
   const Digest digest = HashBlob(blob);
   for (size_t piece :

@@ -2,6 +2,12 @@
 //
 // BlobService.BatchPut and BatchGet: an item's failure is the item's own, and the operator hears of it if the server
 // is to blame. What batches store and return is the contract suite's matter.
+#include <grpcpp/generic/generic_stub.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "tests/support/serving_fixture.h"
 
@@ -65,6 +71,30 @@ TEST_F(BatchTest, WhatTheClientDidWrongIsNotReported) {
   BatchPut({std::string(2000, 'n')});
   BatchGet({"absent", ""});
   EXPECT_TRUE(failures().empty());
+}
+
+TEST_F(BatchTest, TooManyItemsAreRefusedBeforeTheyCostAnything) {
+  const auto refused = [this](const std::string& wire) {
+    // Two bytes an empty item on the wire.
+    grpc::GenericStub stub(channel_);
+    grpc::ByteBuffer request(std::vector<grpc::Slice>{grpc::Slice(wire)}.data(), 1);
+    grpc::ByteBuffer response;
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    auto call = stub.PrepareUnaryCall(&context, "/coffer.v1.BlobService/BatchPut", request, &queue);
+    grpc::Status status;
+    call->StartCall();
+    call->Finish(&response, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return status;
+  };
+  std::string wire;
+  for (int i = 0; i < 1025; ++i) wire += std::string("\x0a\x00", 2);
+  EXPECT_TRUE(Says(refused(wire), StatusCode::INVALID_ARGUMENT, {"1025", "1024"}));
+  while (wire.size() < (4 << 20) - 4096) wire += wire.substr(0, std::min(wire.size(), (4 << 20) - 4096 - wire.size()));
+  EXPECT_TRUE(Says(refused(wire), StatusCode::INVALID_ARGUMENT, {"300000", "fields"}));
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ TEST_F(LifecycleTest, DrainRefusesNewCallsAndLetsRunningOnesEnd) {
   EXPECT_EQ(health, kNotServing);
   EXPECT_FALSE(is_down);
   EXPECT_TRUE(writer->Write(DataMessage("second half")));
+  EXPECT_TRUE(writer->Write(EndMessage(3 * (1 << 20) + 11)));
   writer->WritesDone();
   EXPECT_TRUE(Says(writer->Finish(), StatusCode::OK));
   stopper.join();

@@ -6,6 +6,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "hashing/worker_pool.h"
+#include "server/server.h"
+#include "storage/memory/memory_engine.h"
 #include "tests/support/serving_fixture.h"
 
 namespace coffer {
@@ -44,9 +47,30 @@ TEST_F(PutTest, SaysThatContentWasThereAlready) {
   EXPECT_EQ(status.references(), 2u);
 }
 
+TEST_F(PutTest, RefusesAStreamThatDoesNotSayWhereItEnds) {
+  v1::PutResponse response;
+  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("abc")}, &response),
+                   StatusCode::INVALID_ARGUMENT, {"3 bytes", "size_bytes", "end message"}));
+  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("abc"), EndMessage(4)}, &response),
+                   StatusCode::INVALID_ARGUMENT, {"3 bytes", "4"}));
+  EXPECT_TRUE(Says(
+      PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("abc"), EndMessage(3), DataMessage("d")}, &response),
+      StatusCode::INVALID_ARGUMENT, {"follows its end"}));
+  v1::PutRequest lie = EndMessage(3);
+  lie.mutable_end()->set_expected_digest(std::string(32, 'x'));
+  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("abc"), lie}, &response),
+                   StatusCode::INVALID_ARGUMENT, {"expected"}));
+  lie.mutable_end()->set_expected_digest("short");
+  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("abc"), lie}, &response),
+                   StatusCode::INVALID_ARGUMENT, {"5", "32"}));
+  EXPECT_TRUE(Says(GetByName("n").status, StatusCode::NOT_FOUND));
+  EXPECT_EQ(ServerStatus().staging_bytes(), 0u);
+}
+
 TEST_F(PutTest, AcceptsEmptyPieces) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(""), DataMessage("x"), DataMessage("")},
+  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(""), DataMessage("x"), DataMessage(""),
+                                EndMessage(1)},
                                &response),
                    StatusCode::OK));
   EXPECT_EQ(response.size_bytes(), 1u);
@@ -54,7 +78,9 @@ TEST_F(PutTest, AcceptsEmptyPieces) {
 
 TEST_F(PutTest, AcceptsAMebibyteAMessageAndRefusesAByteMore) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(std::string(1 << 20, 'x'))}, &response),
+  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(std::string(1 << 20, 'x')),
+                                EndMessage(1 << 20)},
+                               &response),
                    StatusCode::OK));
   EXPECT_TRUE(Says(
       PutMessages({HeaderMessage(NamedHeader("m")), DataMessage(std::string((1 << 20) + 1, 'x'))}, &response),
@@ -255,6 +281,33 @@ TEST_F(PutTest, ManyAtOnceAreAllStored) {
   EXPECT_EQ(status.references(), 20u * kThreads);
   EXPECT_EQ(status.blobs(), 20u);
   EXPECT_EQ(status.staging_bytes(), 0u);
+}
+
+TEST(PutStream, IsHashedByMoreThanOneThread) {
+  WorkerPool workers(2);
+  BlobStore store(NewMemoryEngine(), BlobStore::Options{.hash_workers = &workers});
+  auto server = Server::Start({}, store);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto channel = grpc::CreateChannel(absl::StrCat("127.0.0.1:", (*server)->port()),
+                                           grpc::InsecureChannelCredentials());
+  const auto blobs = v1::BlobService::NewStub(channel);
+  grpc::ClientContext context;
+  v1::PutResponse response;
+  const auto writer = blobs->Put(&context, &response);
+  const std::string piece = RandomBytes(1 << 20);
+  constexpr int kPieces = 64;
+  v1::PutHeader header = NamedHeader("wide");
+  header.set_size_bytes(kPieces * piece.size());
+  ASSERT_TRUE(writer->Write(HeaderMessage(header)));
+  for (int i = 0; i < kPieces; ++i) ASSERT_TRUE(writer->Write(DataMessage(piece)));
+  writer->WritesDone();
+  EXPECT_TRUE(Says(writer->Finish(), StatusCode::OK));
+  EXPECT_EQ(store.hashed_in_parallel(), 1u);
+  EXPECT_EQ(response.digest(), WireDigestOf([&] {
+              std::string whole;
+              for (int i = 0; i < kPieces; ++i) whole += piece;
+              return whole;
+            }()));
 }
 
 }  // namespace
