@@ -195,7 +195,8 @@ class Client {
   absl::StatusOr<GetResult> GetBytes(const Selector& blob, const GetOptions& options, uint64_t limit_bytes,
                                      std::string* out);
   // The file appears whole, synced, or not at all (part_file.h), replacing a regular file in its place.
-  // Through a symbolic link its target is replaced; what is neither (/dev/null, a FIFO) is written to directly.
+  // A file that is replaced hands on its mode. Through a symbolic link its target is replaced, and one whose target
+  // does not exist is FAILED_PRECONDITION; what is neither (/dev/null, a FIFO) is written to directly.
   absl::StatusOr<GetResult> GetToFile(const Selector& blob, const GetOptions& options, const std::string& path);
 
   absl::StatusOr<BlobStat> Stat(const Selector& blob);

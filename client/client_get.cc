@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "client/connection.h"
@@ -148,6 +149,7 @@ absl::StatusOr<GetResult> Client::GetBytes(const Selector& blob, const GetOption
 absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptions& options,
                                             const std::string& path) {
   std::string target = path;
+  std::optional<mode_t> mode;
   struct stat info;
   if (::stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, " is a directory"));
@@ -158,6 +160,10 @@ absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptio
     }
     std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
     if (real != nullptr) target = real.get();
+    mode = info.st_mode & 0777;
+  } else if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is a symbolic link whose target does not exist; name the target or remove the link"));
   }
   const std::filesystem::path whole(target);
   if (whole.filename().empty()) {
@@ -169,6 +175,9 @@ absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptio
   absl::StatusOr<std::unique_ptr<PartFile>> file =
       PartFile::Create(directory_fd.get(), whole.filename().string(), path);
   if (!file.ok()) return file.status();
+  if (mode.has_value()) {
+    if (absl::Status status = (*file)->SetMode(*mode); !status.ok()) return status;
+  }
   absl::StatusOr<GetResult> result =
       Get(blob, options, [&](ByteSpan bytes) { return (*file)->Write(bytes); });
   if (!result.ok()) return result;

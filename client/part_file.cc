@@ -2,6 +2,7 @@
 #include "client/part_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,6 +49,11 @@ absl::StatusOr<std::unique_ptr<PartFile>> PartFile::Create(int dir_fd, std::stri
 
 PartFile::~PartFile() {
   if (!part_name_.empty()) ::unlinkat(dir_fd_, part_name_.c_str(), 0);
+}
+
+absl::Status PartFile::SetMode(mode_t mode) {
+  if (::fchmod(fd_.get(), mode) != 0) return absl::ErrnoToStatus(errno, absl::StrCat("set the mode of ", path_));
+  return absl::OkStatus();
 }
 
 absl::Status PartFile::Write(ByteSpan bytes) { return WriteAll(fd_.get(), bytes, path_); }

@@ -7,6 +7,8 @@
 // What a kill -9 leaves behind is named ".coffer-*.part" and may be deleted.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 
@@ -30,6 +32,8 @@ class PartFile {
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
 
+  // The permissions that it shall have, instead of those that the umask gives.
+  absl::Status SetMode(mode_t mode);
   absl::Status Write(ByteSpan bytes);
   absl::Status Commit();
 

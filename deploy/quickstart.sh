@@ -6,7 +6,8 @@
 #   deploy/quickstart.sh [--once] [PATH...]
 #
 #  1. installs the Debian packages that are missing, builds the release;
-#  2. starts cofferd on coffer-data/ at 127.0.0.1:7420, or reuses the one that an earlier run started;
+#  2. starts cofferd on coffer-data/ at 127.0.0.1:7420 (COFFER_LISTEN: another address), or reuses the one that an
+#     earlier run started; its log and pid file are in build/quickstart/;
 #  3. puts every PATH (default: /usr/share/doc and a generated tree) into a bucket of its own, gets it back,
 #     compares both copies with the stored digests, has the server verify everything;
 #  4. prints what was stored and what deduplication saved; leaves the server running.
@@ -16,8 +17,9 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bin=$root/build/release/bin
-home=$root/coffer-data
-listen=127.0.0.1:7420
+data=$root/coffer-data
+home=$root/build/quickstart
+listen=${COFFER_LISTEN:-127.0.0.1:7420}
 once=false
 # The default inputs are meant to be a load, not a handful of files.
 min_default_files=1000
@@ -26,7 +28,7 @@ paths=()
 for argument in "$@"; do
   case $argument in
     --once) once=true ;;
-    -h | --help) sed -n '5,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '5,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "quickstart: unknown option $argument" >&2; exit 2 ;;
     *) [ -e "$argument" ] || { echo "quickstart: $argument does not exist" >&2; exit 2; }
        paths+=("$(realpath -s "$argument")") ;;
@@ -49,7 +51,7 @@ build() {
 own_server_runs() {
   local pid
   pid=$(cat "$home/cofferd.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
-  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$home/data" || return 1
+  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF -e "$data" || return 1
   server=$(sed -n 's/^cofferd listening on //p' "$home/cofferd.out" 2>/dev/null)
   [ -n "$server" ] && "$bin/coffer" --server "$server" status >/dev/null
 }
@@ -57,7 +59,7 @@ own_server_runs() {
 start_server() {
   mkdir -p "$home"
   : >"$home/cofferd.out"
-  setsid "$bin/cofferd" --data "$home/data" --listen "$listen" --pid-file "$home/cofferd.pid" \
+  setsid "$bin/cofferd" --data "$data" --listen "$listen" --pid-file "$home/cofferd.pid" \
     --log-file "$home/cofferd.log" </dev/null >"$home/cofferd.out" 2>"$home/cofferd.err" &
   server_job=$!
   for _ in $(seq 600); do
@@ -66,8 +68,13 @@ start_server() {
     kill -0 "$server_job" 2>/dev/null || break
     sleep 0.1
   done
-  cat "$home/cofferd.err" >&2
-  fail "cofferd did not start; see $home/cofferd.log"
+  echo "quickstart: cofferd did not start:" >&2
+  sed 's/^/  /' "$home/cofferd.err" >&2
+  if grep -q "cannot listen on" "$home/cofferd.err"; then
+    echo "quickstart: stop what listens there, or choose another address:" >&2
+    echo "  COFFER_LISTEN=127.0.0.1:7421 deploy/quickstart.sh" >&2
+  fi
+  exit 1
 }
 
 stop_once() {
@@ -99,6 +106,8 @@ coffer() { "$bin/coffer" --server "$server" "$@"; }
 round_trip() {
   local path=$1 bucket=$2 back=$3 expected listed base=$1
   coffer bucket rm "$bucket"
+  # Without a file in $path nothing else would make it.
+  coffer bucket create "$bucket"
   coffer put -r -b "$bucket" "$path" >"$home/put.sums"
   coffer ls -b "$bucket" >"$home/ls.sums"
   expected=$(find -H "$path" -type f -printf x | wc -c)
@@ -118,6 +127,7 @@ round_trip() {
 build
 if $once; then
   home=$(mktemp -d "${TMPDIR:-/tmp}/coffer-once-XXXXXX")
+  data=$home/data
   listen=127.0.0.1:0
   trap stop_once EXIT
 fi
@@ -127,7 +137,7 @@ if ! $once && own_server_runs; then
   echo "reusing the server at $server, pid $(cat "$home/cofferd.pid")"
 else
   start_server
-  echo "started at $server, data in $home/data"
+  echo "started at $server, data in $data"
 fi
 
 default_inputs=false

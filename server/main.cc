@@ -7,6 +7,7 @@
 //   3. one line on stdout says where it listens;
 //   4. SIGTERM or SIGINT: drain, at most kDrainLimit, then exit code 0. A second signal, or a disk that does not
 //      answer, ends the process at once with 1: everything that was acknowledged is durable already.
+#include <fcntl.h>
 #include <grpc/support/log.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -58,6 +61,38 @@ struct Flags {
   std::string log_level = "info";
   std::string pid_file;
 };
+
+// A standard descriptor that the caller closed would be given to the next file, and log lines would go into the lock
+// file or a socket.
+__attribute__((no_sanitize("address", "undefined"))) void OccupyClosedDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    // open() takes the lowest free descriptor, which is this one.
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDWR);
+  }
+}
+
+// Not in main(): gRPC opens an eventfd while its library is initialised.
+__attribute__((section(".preinit_array"), used)) void (*occupy_first)() = OccupyClosedDescriptors;
+
+// FAILED_PRECONDITION if the data directory has something in it that no cofferd put there. Writes nothing.
+absl::Status CheckDataDirectory(const std::string& data) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // A path that is missing is made, and one that cannot be used is refused, by the engine.
+  if (!fs::is_directory(data, error)) return absl::OkStatus();
+  std::string stranger;
+  for (fs::directory_iterator it(data, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name == "cofferd.lock" || name == "db") return absl::OkStatus();
+    // What mkfs puts into a fresh filesystem is nobody's data.
+    if (name != "lost+found") stranger = name;
+  }
+  if (error) return absl::FailedPreconditionError(absl::StrCat("cannot list ", data, ": ", error.message()));
+  if (stranger.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("refusing to use ", data, " as data directory: it is not empty (it contains ", stranger,
+                   ") and has no store in it; name an empty directory or one that does not exist"));
+}
 
 sigset_t BlockStopSignals() {
   ::signal(SIGPIPE, SIG_IGN);
@@ -157,6 +192,8 @@ void StopWithin(std::chrono::seconds limit, const StopSignals& signals, const st
 }
 
 absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopSignals& signals) {
+  // Before the log, which may be in there.
+  if (absl::Status status = CheckDataDirectory(flags.data); !status.ok()) return status;
   if (absl::Status status = StartLog(flags); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
   if (!engine.ok()) return engine.status();
@@ -246,4 +283,8 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace coffer
 
-int main(int argc, char** argv) { return coffer::Main(argc, argv); }
+int main(int argc, char** argv) {
+  // Data, log, pid file and unix socket are for the owner alone.
+  ::umask(077);
+  return coffer::Main(argc, argv);
+}

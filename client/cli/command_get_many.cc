@@ -37,7 +37,7 @@ GetOutcome GetOne(Session& session, TreeWriter& writer, Reference reference, Pro
 void Print(Session& session, const GetOutcome& outcome) {
   const std::string& name = outcome.reference.name;
   if (!outcome.result.ok()) {
-    if (session.interrupted() && absl::IsCancelled(outcome.result.status())) return;
+    if (session.stopped() && absl::IsCancelled(outcome.result.status())) return;
     session.failures().Report(name, outcome.result.status());
   } else if (session.json()) {
     session.out().Object({{"bucket", outcome.reference.bucket},
@@ -53,13 +53,10 @@ void Print(Session& session, const GetOutcome& outcome) {
 
 void GetMany(Session& session, const std::string& bucket, const std::string& prefix,
              const std::string& directory) {
-  absl::StatusOr<std::unique_ptr<TreeWriter>> writer = TreeWriter::Open(directory);
-  if (!writer.ok()) {
-    session.failures().Report("", writer.status());
-    return;
-  }
   Progress progress(session.draws_progress(), "files");
   uint64_t found = 0, failed = 0;
+  // Opened for the first name, so that no empty directory stays behind when there is none.
+  absl::StatusOr<std::unique_ptr<TreeWriter>> writer = std::unique_ptr<TreeWriter>();
   InOrder<GetOutcome> gets(kConcurrentCalls, kResultWindow, [&](GetOutcome outcome) {
     if (!outcome.result.ok()) ++failed;
     Print(session, outcome);
@@ -67,6 +64,8 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
   const absl::Status listed = session.client().ForEachReference(
       {.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
         if (session.stopped()) return absl::CancelledError("");
+        if (found == 0) writer = TreeWriter::Open(directory);
+        if (!writer.ok()) return writer.status();
         ++found;
         progress.AddTotalBytes(reference.size_bytes);
         gets.Add([&session, &writer, &progress, reference] {
@@ -77,6 +76,7 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
       });
   gets.Finish();
   if (session.stopped()) return;
+  if (!writer.ok()) return session.failures().Report("", writer.status());
   session.failures().Report(absl::StrCat("list ", prefix), listed);
   if (listed.ok() && found == 0) {
     session.failures().Report(

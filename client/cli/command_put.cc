@@ -80,7 +80,7 @@ PutOutcome PutInput(Session& session, Input input, PutOptions options, Progress&
 
 void Print(Session& session, const std::string& bucket, const PutOutcome& outcome) {
   if (!outcome.result.ok()) {
-    if (session.interrupted() && absl::IsCancelled(outcome.result.status())) return;
+    if (session.stopped() && absl::IsCancelled(outcome.result.status())) return;
     session.failures().Report(outcome.input.path, outcome.result.status());
     return;
   }
@@ -118,7 +118,7 @@ void RunPut(const PutArguments& arguments, Session& session) {
               session.failures().Report(path, status);
             }});
   puts.Finish();
-  if (skipped > 0) {
+  if (skipped > 0 && !session.stopped()) {
     std::fprintf(stderr, "coffer: skipped %llu symbolic links, sockets, devices or FIFOs\n",
                  static_cast<unsigned long long>(skipped));
   }
@@ -160,6 +160,9 @@ void AddPut(CLI::App& app, Command* chosen) {
     arguments->paths = paths->results();
     arguments->has_name = name->count() > 0;
     *chosen = [=](Session& session) {
+      for (const std::string& path : arguments->paths) {
+        if (path.empty()) return session.failures().ReportUsage("put: the path \"\" is empty; - is standard input");
+      }
       if (arguments->has_name && arguments->options.name.empty()) {
         session.failures().ReportUsage("-n: a name has 1 to 1024 bytes, got 0");
         return;

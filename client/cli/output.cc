@@ -41,7 +41,7 @@ Json JsonOf(const Reference& reference) {
 }
 
 void Output::Line(absl::string_view text) {
-  if (closed_ || !status_.ok()) return;
+  if (stopped()) return;
   if (shares_terminal_) std::fputs("\r\x1b[K", stderr);  // wipe the progress line first
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fputc('\n', stdout) == EOF) {
@@ -56,7 +56,7 @@ void Output::Object(const Json& object) {
 
 absl::Status Output::Flush() {
   errno = 0;
-  if (!closed_ && status_.ok() && std::fflush(stdout) != 0) NoteError();
+  if (!stopped() && std::fflush(stdout) != 0) NoteError();
   return status_;
 }
 
@@ -66,6 +66,7 @@ void Output::NoteError() {
   } else {
     status_ = absl::ErrnoToStatus(errno, "write standard output");
   }
+  stopped_.store(true);
 }
 
 }  // namespace coffer::client::cli

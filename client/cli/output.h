@@ -3,6 +3,7 @@
 // What `coffer` prints on stdout: b3sum lines, other text, or with --json one object a line.
 #pragma once
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -28,7 +29,7 @@ std::string FormatBytes(uint64_t size_bytes);
 
 Json JsonOf(const Reference& reference);
 
-// Standard output, buffered. For one thread.
+// Standard output, buffered. For one thread, but stopped().
 class Output {
  public:
   explicit Output(bool shares_terminal_with_progress) : shares_terminal_(shares_terminal_with_progress) {}
@@ -42,6 +43,8 @@ class Output {
   bool closed() const { return closed_; }
   // Why a line could not be written, if not for that.
   const absl::Status& status() const { return status_; }
+  // One of both is so. For any thread.
+  bool stopped() const { return stopped_.load(); }
 
  private:
   void NoteError();
@@ -49,6 +52,7 @@ class Output {
   const bool shares_terminal_;
   bool closed_ = false;
   absl::Status status_;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace coffer::client::cli

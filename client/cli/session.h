@@ -36,8 +36,9 @@ class Session {
   // For the thread that waits for signals: ends all calls; the commands stop at the next chance.
   void Interrupt();
   bool interrupted() const { return interrupted_.load(); }
-  // Nothing that is still to be done would reach anybody.
-  bool stopped() const { return interrupted() || out_.closed() || !out_.status().ok(); }
+  // Nothing that is still to be done would reach anybody. What ends because of it, with CANCELLED, is not reported.
+  // For any thread.
+  bool stopped() const { return interrupted() || out_.stopped(); }
 
  private:
   const GlobalOptions options_;

@@ -128,6 +128,29 @@ TEST_F(ClientGetTest, AFileBehindASymbolicLinkIsReplacedAndTheLinkKept) {
   EXPECT_EQ(ReadFile(directory / "real"), "new");
 }
 
+TEST_F(ClientGetTest, AFileThatIsReplacedKeepsItsMode) {
+  namespace fs = std::filesystem;
+  TemporaryDirectory directory;
+  server_.Add("n", "new");
+  WriteFile(directory / "out", "old");
+  for (const unsigned mode : {0600u, 0755u}) {
+    fs::permissions(directory / "out", fs::perms(mode));
+    EXPECT_TRUE(client_.GetToFile({"", "n"}, {}, directory / "out").ok());
+    EXPECT_EQ(ReadFile(directory / "out"), "new");
+    EXPECT_EQ(fs::status(directory / "out").permissions(), fs::perms(mode));
+  }
+}
+
+TEST_F(ClientGetTest, ASymbolicLinkToNothingIsRefusedAndKept) {
+  TemporaryDirectory directory;
+  server_.Add("n", "new");
+  std::filesystem::create_symlink("nothing", directory / "link");
+  const absl::Status status = client_.GetToFile({"", "n"}, {}, directory / "link").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "nothing"));
+}
+
 TEST_F(ClientGetTest, ADeviceIsWrittenToAndNotReplaced) {
   TemporaryDirectory directory;
   server_.Add("n", "new");

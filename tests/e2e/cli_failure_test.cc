@@ -96,6 +96,36 @@ TEST_F(CliFailureTest, AReaderThatGoesAwayEndsTheCommandQuietly) {
   }
 }
 
+TEST_F(CliFailureTest, WhatAReaderThatGoesAwayLeavesUndoneIsNotReportedOneByOne) {
+  for (int i = 0; i < 3000; ++i) WriteFile(directory_ / ("tree/" + std::to_string(i)), "x");
+  const std::string coffer = ProgramPath("coffer") + " --server " + server_.address();
+  for (const std::string& command : {std::string(" put -r tree"), std::string(" get --prefix '' --to to")}) {
+    const ProcessResult result = RunProgram({"/bin/bash", "-c", "set -o pipefail; " + coffer + command + " | head -1"},
+                                            {.directory = directory_.path()});
+    EXPECT_EQ(result.exit_code, 141) << command;
+    EXPECT_EQ(result.err, "") << command;
+  }
+}
+
+TEST_F(CliFailureTest, AClosedStandardDescriptorIsAnErrorAndGoesToNoSocket) {
+  server_.Add("n", "x");
+  const std::string coffer = ProgramPath("coffer") + " --server " + server_.address();
+  const auto run = [&](const std::string& line) {
+    return RunProgram({"/bin/sh", "-c", coffer + line}, {.directory = directory_.path()});
+  };
+  for (const std::string& line : {std::string(" get n >&-"), std::string(" ls >&-")}) {
+    const ProcessResult result = run(line);
+    EXPECT_EQ(result.exit_code, 1) << line;
+    EXPECT_THAT(result.err, HasSubstr("write standard output: Bad file descriptor")) << line;
+  }
+  const ProcessResult put = run(" put -n closed - <&-");
+  EXPECT_EQ(put.exit_code, 1);
+  EXPECT_THAT(put.err, HasSubstr("standard input"));
+  EXPECT_EQ(server_.Content("closed"), "(missing)");
+  EXPECT_EQ(run(" get n -o out <&- >&- 2>&-").exit_code, 0);
+  EXPECT_EQ(ReadFile(directory_ / "out"), "x");
+}
+
 TEST_F(CliFailureTest, InterruptedPutExits130) {
   Latch entered, release;
   server_.faults().before = [=](const std::string&) {

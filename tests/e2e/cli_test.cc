@@ -41,7 +41,8 @@ TEST_F(CliTest, BadCommandLinesAreUsageErrors) {
       {"put", "--meta", "novalue", "f"}, {"put", "--meta", "=v", "f"}, {"put", "--meta", "k=1", "--meta", "K=2", "f"},
       {"put", "-n", "x", "f", "g"}, {"put", "--expect", kEmptyHex, "f", "g"}, {"put", "-", "-"}, {"put", "d"},
       {"put", "f", "d/f"}, {"put", "-r", "f", "d"}, {"put", "-r", "-n", "x", "d"}, {"bucket", "create", ""},
-      {"--timeout", "0", "status"}, {"ls", "a", "b"}, {"get", "-o", "", "f"}};
+      {"--timeout", "0", "status"}, {"ls", "a", "b"}, {"get", "-o", "", "f"}, {"put", "f", ""},
+      {"--bogus"}, {"-b", "docs", "ls"}};
   WriteFile(directory_ / "f", "1");
   WriteFile(directory_ / "g", "1");
   WriteFile(directory_ / "d/f", "1");
@@ -62,6 +63,35 @@ TEST_F(CliTest, UsageErrorsNameTheValue) {
   EXPECT_THAT(Coffer({"put", "--expect", "abc", "f"}).err, HasSubstr("abc"));
   EXPECT_THAT(Coffer({"put", "f", "d/f"}).err, HasSubstr("two inputs have the name f, the second is d/f"));
   EXPECT_THAT(Coffer({"put", "-n", "", "f"}).err, HasSubstr("1 to 1024 bytes, got 0"));
+}
+
+TEST_F(CliTest, WhatIsUnknownIsNamed) {
+  EXPECT_THAT(Coffer({"frob"}).err, HasSubstr("unknown command \"frob\""));
+  EXPECT_THAT(Coffer({"--bogus"}).err, HasSubstr("unknown option \"--bogus\""));
+  EXPECT_THAT(Coffer({"ls", "--bogus"}).err, HasSubstr("unknown option \"--bogus\"\n"));
+  EXPECT_THAT(Coffer({"bucket", "frob"}).err, HasSubstr("\"frob\""));
+  EXPECT_THAT(Coffer({"-b", "docs", "ls"}).err, HasSubstr("unknown option \"-b\" before \"ls\""));
+  EXPECT_THAT(Coffer({"put", ""}).err, HasSubstr("the path \"\" is empty"));
+}
+
+TEST_F(CliTest, HelpMayBeAskedForAsACommand) {
+  const ProcessResult help = Coffer({"help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_EQ(help.out, Coffer({"--help"}).out);
+  EXPECT_EQ(Coffer({"help", "put"}).out, Coffer({"put", "--help"}).out);
+}
+
+TEST_F(CliTest, AServerAddressThatIsNoneIsAUsageErrorFromOptionAndEnvironment) {
+  for (const std::string address : {"127.0.0.1:72956", "garbage", "http://127.0.0.1:7420", "127.0.0.1", ""}) {
+    const ProcessResult result = Coffer({"status", "--server", address});
+    EXPECT_EQ(result.exit_code, 2) << address;
+    EXPECT_THAT(result.err, HasSubstr("\"" + address + "\""));
+  }
+  ProcessOptions options;
+  options.environment["COFFER_SERVER"] = "garbage";
+  EXPECT_EQ(RunProgram({ProgramPath("coffer"), "status"}, options).exit_code, 2);
+  WriteFile(directory_ / "f", "");
+  EXPECT_EQ(RunProgram({ProgramPath("coffer"), "hash", directory_ / "f"}, options).exit_code, 0);
 }
 
 TEST_F(CliTest, PutPrintsB3sumLines) {
@@ -247,6 +277,7 @@ TEST_F(CliTest, GetManyOfNothingIsNotFound) {
   server_.Add("a", "x");
   EXPECT_EQ(Coffer({"get", "--prefix", "zzz", "--to", "to"}).exit_code, 4);
   EXPECT_EQ(Coffer({"get", "-b", "missing", "--prefix", "", "--to", "to"}).exit_code, 4);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "to"));
 }
 
 TEST_F(CliTest, StatShowsWhatThereIs) {

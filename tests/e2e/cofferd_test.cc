@@ -144,6 +144,45 @@ TEST_F(CofferdTest, AnUnusableDataDirectoryIsRefused) {
   EXPECT_THAT(result.err, HasSubstr(directory_ / "file"));
 }
 
+TEST_F(CofferdTest, ADirectoryOfOthersIsRefusedAndNotTouched) {
+  WriteFile(directory_ / "others/letter.txt", "x");
+  const ProcessResult result =
+      RunProgram({ProgramPath("cofferd"), "--data", directory_ / "others", "--listen", "127.0.0.1:0", "--log-file",
+                  directory_ / "others/log", "--pid-file", directory_ / "others/pid"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr(directory_ / "others"));
+  EXPECT_THAT(result.err, HasSubstr("letter.txt"));
+  const std::filesystem::directory_iterator entries(directory_ / "others");
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+  // A fresh filesystem is as good as an empty directory.
+  std::filesystem::create_directories(directory_ / "fresh/lost+found");
+  EXPECT_NE(Cofferd(directory_ / "fresh").address(), "");
+}
+
+TEST_F(CofferdTest, WhatItWritesIsForItsOwnerAlone) {
+  Start({"--pid-file", directory_ / "pid", "--log-file", directory_ / "log"});
+  namespace fs = std::filesystem;
+  for (const std::string name : {"data", "data/db", "data/cofferd.lock", "pid", "log"}) {
+    EXPECT_EQ(fs::status(directory_ / name).permissions() & fs::perms(077), fs::perms::none) << name;
+  }
+}
+
+TEST_F(CofferdTest, ClosedStandardDescriptorsAreNotGivenToItsFiles) {
+  server_.reset();
+  Process server({"/bin/sh", "-c",
+                  "exec " + ProgramPath("cofferd") + " --data " + (directory_ / "data") +
+                      " --listen 127.0.0.1:0 --pid-file " + (directory_ / "pid") + " <&- >&- 2>&-"});
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (!std::filesystem::exists(directory_ / "pid") && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(20));
+  for (const char* fd : {"0", "1", "2"}) {
+    EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(server.pid()) + "/fd/" + fd), "/dev/null");
+  }
+  // Its pid and nothing else: neither the address nor a line of the log.
+  EXPECT_EQ(ReadFile(directory_ / "data/cofferd.lock"), ReadFile(directory_ / "pid"));
+  server.Kill(SIGTERM);
+  EXPECT_EQ(server.Wait(absl::Seconds(30)).exit_code, 0);
+}
+
 TEST_F(CofferdTest, StopsCleanlyAndKeepsEverything) {
   WriteFile(directory_ / "f", "content");
   for (int signal : {SIGTERM, SIGINT}) {
