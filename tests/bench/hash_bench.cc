@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <thread>
@@ -290,17 +291,13 @@ void ElevenKib(TimedRows& table, const Options& options) {
   PinToOneCore();
 }
 
-// Reads a file and hashes it with all cores; what `coffer hash` and b3sum do.
-void HashFile(WorkerPool* pool, const std::string& path) {
-  constexpr size_t kReadBytes = 1 << 20;
-  std::vector<uint8_t> buffer(kReadBytes);
-  const int file = ::open(path.c_str(), O_RDONLY);
-  TreeHasher hasher(pool, nullptr);
-  for (ssize_t got; (got = ::read(file, buffer.data(), buffer.size())) > 0;) {
-    hasher.Append(ByteSpan(buffer.data(), static_cast<size_t>(got)));
+// Nanoseconds that a command takes, its start included.
+double CommandNs(const std::string& command) {
+  const double start = NowNs();
+  if (std::system((command + " >/dev/null").c_str()) != 0) {
+    std::fprintf(stderr, "hash_bench: %s failed\n", command.c_str());
   }
-  ::close(file);
-  Consume(hasher.Finish().data()[0]);
+  return NowNs() - start;
 }
 
 void Files(TimedRows& table, const Options& options, size_t file_mib) {
@@ -320,18 +317,10 @@ void Files(TimedRows& table, const Options& options, size_t file_mib) {
   }
   ::close(file);
   Unpin();
-  WorkerPool pool(static_cast<int>(std::thread::hardware_concurrency()));
-  const std::string command = "b3sum --no-names " + path + " >/dev/null";
-  const auto ours = [&] {
-    const double start = NowNs();
-    HashFile(&pool, path);
-    return NowNs() - start;
-  };
-  table.AddTimes(name, options.quick ? 3 : 7, ours, "b3sum", [&] {
-    const double start = NowNs();
-    if (std::system(command.c_str()) != 0) std::fprintf(stderr, "hash_bench: b3sum failed\n");
-    return NowNs() - start;
-  });
+  // The coffer that was built beside this program.
+  const std::string coffer = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "coffer";
+  table.AddTimes(name, options.quick ? 3 : 7, [&] { return CommandNs(coffer + " hash " + path); }, "b3sum",
+                 [&] { return CommandNs("b3sum " + path); });
   ::unlink(path.c_str());
   PinToOneCore();
 }

@@ -5,7 +5,9 @@
 here=$(dirname "$(readlink -f "$0")")
 command -v cargo >/dev/null || { echo "skipped: cargo is not installed"; exit 77; }
 export CARGO_TARGET_DIR="$1/bao_vectors"
-if ! cargo build --quiet --release --locked --manifest-path "$here/Cargo.toml"; then
+# A copy, so that the lock file that cargo writes stays out of the source tree.
+mkdir -p "$CARGO_TARGET_DIR/crate" && cp -r "$here/Cargo.toml" "$here/src" "$CARGO_TARGET_DIR/crate" || exit 1
+if ! cargo build --quiet --release --manifest-path "$CARGO_TARGET_DIR/crate/Cargo.toml"; then
   echo "skipped: the bao-tree crate cannot be fetched or built here"
   exit 77
 fi
