@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kStreamBytes = size_t{1} << 20;
 // Small enough to be hashed out of the cache that it was read into.
-constexpr uint64_t kMinPartBytes = uint64_t{512} << 10;
+constexpr uint64_t kMinPartBytes = uint64_t{128} << 10;
 // More parts would need more memory for their chaining values: these take 2 MiB.
 constexpr uint64_t kMaxParts = uint64_t{1} << 16;
 
