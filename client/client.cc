@@ -17,7 +17,11 @@ constexpr size_t kNamesPerDelete = 1024;
 absl::StatusOr<Reference> ReferenceOfAnswer(const v1::Reference& from) {
   const absl::StatusOr<Digest> digest = DigestOfAnswer(from.digest());
   if (!digest.ok()) return digest.status();
-  return Reference{from.bucket(), from.name(), *digest, from.size_bytes(), MetadataOfAnswer(from.metadata()),
+  return Reference{from.bucket(),
+                   from.name(),
+                   *digest,
+                   from.size_bytes(),
+                   MetadataOfAnswer(from.metadata()),
                    TimeOfAnswer(from.created())};
 }
 
@@ -30,8 +34,8 @@ Client::~Client() = default;
 
 void Client::Cancel() { connection_->watch().CancelAll(); }
 
-absl::StatusOr<Reference> Client::Bind(const std::string& bucket, const std::string& name,
-                                       const Digest& digest, const Metadata& metadata) {
+absl::StatusOr<Reference> Client::Bind(const std::string& bucket, const std::string& name, const Digest& digest,
+                                       const Metadata& metadata) {
   v1::BindRequest request;
   absl::Status status = CheckUtf8("bucket", bucket);
   if (!status.ok()) return status;
@@ -41,9 +45,8 @@ absl::StatusOr<Reference> Client::Bind(const std::string& bucket, const std::str
   request.set_name(name);
   request.set_digest(std::string(digest.view()));
   v1::Reference response;
-  status = connection_->Unary([&](grpc::ClientContext* context) {
-    return connection_->references().Bind(context, request, &response);
-  });
+  status = connection_->Unary(
+      [&](grpc::ClientContext* context) { return connection_->references().Bind(context, request, &response); });
   if (!status.ok()) return status;
   return ReferenceOfAnswer(response);
 }
@@ -56,9 +59,8 @@ absl::StatusOr<Reference> Client::Resolve(const std::string& bucket, const std::
   request.set_bucket(bucket);
   request.set_name(name);
   v1::Reference response;
-  status = connection_->Unary([&](grpc::ClientContext* context) {
-    return connection_->references().Resolve(context, request, &response);
-  });
+  status = connection_->Unary(
+      [&](grpc::ClientContext* context) { return connection_->references().Resolve(context, request, &response); });
   if (!status.ok()) return status;
   return ReferenceOfAnswer(response);
 }
@@ -73,9 +75,8 @@ absl::StatusOr<ReferencePage> Client::List(const ListOptions& options) {
   request.set_page_size(options.page_size);
   request.set_cursor(options.cursor);
   v1::ListResponse response;
-  status = connection_->Unary([&](grpc::ClientContext* context) {
-    return connection_->references().List(context, request, &response);
-  });
+  status = connection_->Unary(
+      [&](grpc::ClientContext* context) { return connection_->references().List(context, request, &response); });
   if (!status.ok()) return status;
   ReferencePage page;
   page.next_cursor = response.next_cursor();
@@ -88,8 +89,7 @@ absl::StatusOr<ReferencePage> Client::List(const ListOptions& options) {
   return page;
 }
 
-absl::Status Client::ForEachReference(ListOptions options,
-                                      absl::FunctionRef<absl::Status(const Reference&)> visit) {
+absl::Status Client::ForEachReference(ListOptions options, absl::FunctionRef<absl::Status(const Reference&)> visit) {
   do {
     absl::StatusOr<ReferencePage> page = List(options);
     if (!page.ok()) return page.status();
@@ -115,9 +115,8 @@ absl::StatusOr<uint64_t> Client::Delete(const std::string& bucket, absl::Span<co
       request.add_names(name);
     }
     v1::DeleteResponse response;
-    const absl::Status status = connection_->Unary([&](grpc::ClientContext* context) {
-      return connection_->references().Delete(context, request, &response);
-    });
+    const absl::Status status = connection_->Unary(
+        [&](grpc::ClientContext* context) { return connection_->references().Delete(context, request, &response); });
     if (!status.ok()) return status;
     deleted += response.deleted();
   }
@@ -153,9 +152,8 @@ absl::StatusOr<BucketPage> Client::ListBuckets(uint32_t page_size, const std::st
   request.set_page_size(page_size);
   request.set_cursor(cursor);
   v1::ListBucketsResponse response;
-  const absl::Status status = connection_->Unary([&](grpc::ClientContext* context) {
-    return connection_->references().ListBuckets(context, request, &response);
-  });
+  const absl::Status status = connection_->Unary(
+      [&](grpc::ClientContext* context) { return connection_->references().ListBuckets(context, request, &response); });
   if (!status.ok()) return status;
   BucketPage page;
   page.next_cursor = response.next_cursor();

@@ -210,8 +210,7 @@ class Client {
   absl::StatusOr<Reference> Resolve(const std::string& bucket, const std::string& name);
   absl::StatusOr<ReferencePage> List(const ListOptions& options);
   // All pages from `options` on; an error of `visit` ends it and is returned.
-  absl::Status ForEachReference(ListOptions options,
-                                absl::FunctionRef<absl::Status(const Reference&)> visit);
+  absl::Status ForEachReference(ListOptions options, absl::FunctionRef<absl::Status(const Reference&)> visit);
   // Any number of names. How many of them existed (fewer may be counted if a call had to be repeated).
   absl::StatusOr<uint64_t> Delete(const std::string& bucket, absl::Span<const std::string> names);
 

@@ -61,8 +61,8 @@ class GetAttempt {
       if (bytes.empty()) continue;
       received_bytes_ += bytes.size();
       if (received_bytes_ > result->length_bytes) {
-        return absl::DataLossError(absl::StrCat("the server sent more than the ", result->length_bytes,
-                                                " bytes that it announced"));
+        return absl::DataLossError(
+            absl::StrCat("the server sent more than the ", result->length_bytes, " bytes that it announced"));
       }
       if (whole_) hasher_.Update(bytes);
       if (absl::Status status = sink_(bytes); !status.ok()) return status;
@@ -75,18 +75,16 @@ class GetAttempt {
     const absl::StatusOr<Digest> digest = DigestOfAnswer(header.digest());
     if (!digest.ok()) return digest.status();
     if (const auto* wanted = std::get_if<Digest>(&blob_.by); wanted != nullptr && *wanted != *digest) {
-      return absl::DataLossError(
-          absl::StrCat("asked for ", wanted->ToHex(), ", the server sends ", digest->ToHex()));
+      return absl::DataLossError(absl::StrCat("asked for ", wanted->ToHex(), ", the server sends ", digest->ToHex()));
     }
     *result = {*digest, header.size_bytes(), header.offset_bytes(), header.length_bytes(),
                MetadataOfAnswer(header.metadata())};
     const uint64_t rest = header.size_bytes() - std::min(options_.offset_bytes, header.size_bytes());
-    const uint64_t length =
-        options_.length_bytes == 0 ? rest : std::min<uint64_t>(options_.length_bytes, rest);
+    const uint64_t length = options_.length_bytes == 0 ? rest : std::min<uint64_t>(options_.length_bytes, rest);
     if (header.offset_bytes() != options_.offset_bytes || header.length_bytes() != length) {
-      return absl::DataLossError(absl::StrCat(
-          "asked for ", length, " bytes at offset ", options_.offset_bytes, " of ", digest->ToHex(),
-          ", the server sends ", header.length_bytes(), " at ", header.offset_bytes()));
+      return absl::DataLossError(absl::StrCat("asked for ", length, " bytes at offset ", options_.offset_bytes, " of ",
+                                              digest->ToHex(), ", the server sends ", header.length_bytes(), " at ",
+                                              header.offset_bytes()));
     }
     whole_ = header.offset_bytes() == 0 && header.length_bytes() == header.size_bytes();
     if (options_.header) options_.header(*result);
@@ -133,8 +131,8 @@ absl::StatusOr<GetResult> Client::Get(const Selector& blob, const GetOptions& op
   return result;
 }
 
-absl::StatusOr<GetResult> Client::GetBytes(const Selector& blob, const GetOptions& options,
-                                           uint64_t limit_bytes, std::string* out) {
+absl::StatusOr<GetResult> Client::GetBytes(const Selector& blob, const GetOptions& options, uint64_t limit_bytes,
+                                           std::string* out) {
   out->clear();
   return Get(blob, options, [&](ByteSpan bytes) -> absl::Status {
     if (bytes.size() > limit_bytes - out->size()) {
@@ -146,8 +144,7 @@ absl::StatusOr<GetResult> Client::GetBytes(const Selector& blob, const GetOption
   });
 }
 
-absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptions& options,
-                                            const std::string& path) {
+absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptions& options, const std::string& path) {
   std::string target = path;
   std::optional<mode_t> mode;
   struct stat info;
@@ -178,8 +175,7 @@ absl::StatusOr<GetResult> Client::GetToFile(const Selector& blob, const GetOptio
   if (mode.has_value()) {
     if (absl::Status status = (*file)->SetMode(*mode); !status.ok()) return status;
   }
-  absl::StatusOr<GetResult> result =
-      Get(blob, options, [&](ByteSpan bytes) { return (*file)->Write(bytes); });
+  absl::StatusOr<GetResult> result = Get(blob, options, [&](ByteSpan bytes) { return (*file)->Write(bytes); });
   if (!result.ok()) return result;
   if (absl::Status status = (*file)->Commit(); !status.ok()) return status;
   return result;

@@ -36,8 +36,8 @@ class VerifyAttempt {
     auto stream = connection_.blobs().Verify(&call_.context, request_);
     v1::VerifyResponse message;
     while (call_.guard.Wait([&] { return stream->Read(&message); })) {
-      absl::Status status = message.has_finding() ? TakeFinding(message.finding())
-                                                  : TakeProgress(message.progress(), result);
+      absl::Status status =
+          message.has_finding() ? TakeFinding(message.finding()) : TakeProgress(message.progress(), result);
       if (status.ok()) continue;
       call_.context.TryCancel();
       (void)stream->Finish();
@@ -88,9 +88,8 @@ absl::StatusOr<BlobStat> Client::Stat(const Selector& blob) {
   absl::Status status = FillSelector(blob, request.mutable_blob());
   if (!status.ok()) return status;
   v1::StatResponse response;
-  status = connection_->Unary([&](grpc::ClientContext* context) {
-    return connection_->blobs().Stat(context, request, &response);
-  });
+  status = connection_->Unary(
+      [&](grpc::ClientContext* context) { return connection_->blobs().Stat(context, request, &response); });
   if (!status.ok()) return status;
   const absl::StatusOr<Digest> digest = DigestOfAnswer(response.digest());
   if (!digest.ok()) return digest.status();
@@ -99,8 +98,7 @@ absl::StatusOr<BlobStat> Client::Stat(const Selector& blob) {
   return result;
 }
 
-absl::StatusOr<std::vector<Digest>> Client::FindMissing(const std::string& bucket,
-                                                        absl::Span<const Digest> digests) {
+absl::StatusOr<std::vector<Digest>> Client::FindMissing(const std::string& bucket, absl::Span<const Digest> digests) {
   if (absl::Status status = CheckUtf8("bucket", bucket); !status.ok()) return status;
   std::vector<Digest> missing;
   absl::flat_hash_set<Digest> seen;
@@ -111,9 +109,8 @@ absl::StatusOr<std::vector<Digest>> Client::FindMissing(const std::string& bucke
       request.add_digests(std::string(digest.view()));
     }
     v1::FindMissingResponse response;
-    const absl::Status status = connection_->Unary([&](grpc::ClientContext* context) {
-      return connection_->blobs().FindMissing(context, request, &response);
-    });
+    const absl::Status status = connection_->Unary(
+        [&](grpc::ClientContext* context) { return connection_->blobs().FindMissing(context, request, &response); });
     if (!status.ok()) return status;
     for (const std::string& bytes : response.missing_digests()) {
       const absl::StatusOr<Digest> digest = DigestOfAnswer(bytes);

@@ -59,7 +59,10 @@ absl::Status CheckExpected(const PutOptions& options, const Digest& digest) {
 class PutAttempt {
  public:
   PutAttempt(Connection& connection, Source& source, const PutOptions& options)
-      : connection_(connection), options_(options), size_bytes_(source.size_bytes()), pieces_(source),
+      : connection_(connection),
+        options_(options),
+        size_bytes_(source.size_bytes()),
+        pieces_(source),
         call_(connection) {}
 
   absl::Status Run(PutResult* result) {
@@ -107,8 +110,8 @@ class PutAttempt {
   }
 
   // Errors are those of this side. A stream that the server ended is no error here: Finish() tells.
-  absl::Status SendAll(grpc::ClientWriter<v1::PutRequest>& stream, const v1::PutRequest& header,
-                       v1::PutRequest& piece, absl::StatusOr<bool> last) {
+  absl::Status SendAll(grpc::ClientWriter<v1::PutRequest>& stream, const v1::PutRequest& header, v1::PutRequest& piece,
+                       absl::StatusOr<bool> last) {
     grpc::WriteOptions buffered;
     buffered.set_buffer_hint();
     if (!call_.guard.Wait([&] { return stream.Write(header, buffered); })) return absl::OkStatus();
@@ -139,9 +142,9 @@ class PutAttempt {
     if (!digest.ok()) return digest.status();
     const Digest sent = pieces_.digest();
     if (*digest != sent || response.size_bytes() != pieces_.sent_bytes()) {
-      return absl::DataLossError(absl::StrCat("sent ", pieces_.sent_bytes(), " bytes with digest ",
-                                              sent.ToHex(), ", the server stored ", response.size_bytes(),
-                                              " bytes with digest ", digest->ToHex()));
+      return absl::DataLossError(absl::StrCat("sent ", pieces_.sent_bytes(), " bytes with digest ", sent.ToHex(),
+                                              ", the server stored ", response.size_bytes(), " bytes with digest ",
+                                              digest->ToHex()));
     }
     *result = {*digest, response.size_bytes(), response.deduplicated(), response.name()};
     return absl::OkStatus();

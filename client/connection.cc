@@ -16,8 +16,7 @@ grpc::ChannelArguments ChannelOptions(const RetryPolicy& retry) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
                    static_cast<int>(absl::ToInt64Milliseconds(retry.first_backoff)));
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
-                   static_cast<int>(absl::ToInt64Milliseconds(retry.max_backoff)));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(absl::ToInt64Milliseconds(retry.max_backoff)));
   // A failed connection is tried again only after the address was resolved again, by default every 30 seconds.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS,
                    static_cast<int>(absl::ToInt64Milliseconds(retry.first_backoff)));
@@ -37,8 +36,7 @@ Connection::Connection(const std::string& server, const ClientOptions& options)
     : server_(server),
       options_(options),
       watch_(options.idle_timeout),
-      channel_(grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(),
-                                         ChannelOptions(options.retry))),
+      channel_(grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), ChannelOptions(options.retry))),
       blobs_(v1::BlobService::NewStub(channel_)),
       references_(v1::ReferenceService::NewStub(channel_)),
       admin_(v1::AdminService::NewStub(channel_)) {}
@@ -46,12 +44,12 @@ Connection::Connection(const std::string& server, const ClientOptions& options)
 absl::Status Connection::ToStatus(const grpc::Status& status, const Call& call) const {
   if (status.ok()) return absl::OkStatus();
   if (call.guard.expired() && status.error_code() == grpc::StatusCode::CANCELLED) {
-    return absl::DeadlineExceededError(absl::StrCat("server ", server_, " did nothing for ",
-                                                    absl::FormatDuration(options_.idle_timeout)));
+    return absl::DeadlineExceededError(
+        absl::StrCat("server ", server_, " did nothing for ", absl::FormatDuration(options_.idle_timeout)));
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-    return absl::DeadlineExceededError(absl::StrCat("server ", server_, " did not answer within ",
-                                                    absl::FormatDuration(options_.deadline)));
+    return absl::DeadlineExceededError(
+        absl::StrCat("server ", server_, " did not answer within ", absl::FormatDuration(options_.deadline)));
   }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     const std::string message = status.error_message();
@@ -64,24 +62,26 @@ absl::Status Connection::ToStatus(const grpc::Status& status, const Call& call) 
 
 absl::Status Connection::Unary(absl::FunctionRef<grpc::Status(grpc::ClientContext*)> call) {
   const absl::Time deadline = absl::Now() + options_.deadline;
-  return CallWithRetries(options_.retry, {
-      .attempt = [&] {
-        Call attempt(*this);
-        attempt.context.set_deadline(absl::ToChronoTime(deadline));
-        return ToStatus(call(&attempt.context), attempt);
-      },
-      .may_repeat = [] { return true; },
-      .pause = [&](absl::Duration pause) { return absl::Now() + pause < deadline && watch_.Sleep(pause); },
-  });
+  return CallWithRetries(
+      options_.retry,
+      {
+          .attempt =
+              [&] {
+                Call attempt(*this);
+                attempt.context.set_deadline(absl::ToChronoTime(deadline));
+                return ToStatus(call(&attempt.context), attempt);
+              },
+          .may_repeat = [] { return true; },
+          .pause = [&](absl::Duration pause) { return absl::Now() + pause < deadline && watch_.Sleep(pause); },
+      });
 }
 
-absl::Status Connection::Streaming(absl::FunctionRef<absl::Status()> attempt,
-                                   absl::FunctionRef<bool()> may_repeat) {
+absl::Status Connection::Streaming(absl::FunctionRef<absl::Status()> attempt, absl::FunctionRef<bool()> may_repeat) {
   return CallWithRetries(options_.retry, {
-      .attempt = attempt,
-      .may_repeat = may_repeat,
-      .pause = [&](absl::Duration pause) { return watch_.Sleep(pause); },
-  });
+                                             .attempt = attempt,
+                                             .may_repeat = may_repeat,
+                                             .pause = [&](absl::Duration pause) { return watch_.Sleep(pause); },
+                                         });
 }
 
 absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
@@ -94,8 +94,7 @@ absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
 absl::StatusOr<Digest> DigestOfAnswer(const std::string& bytes) {
   absl::StatusOr<Digest> digest = Digest::FromBytes(bytes);
   if (!digest.ok()) {
-    return absl::DataLossError(absl::StrCat("the server's answer has a bad digest: ",
-                                            digest.status().message()));
+    return absl::DataLossError(absl::StrCat("the server's answer has a bad digest: ", digest.status().message()));
   }
   return digest;
 }

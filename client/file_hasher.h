@@ -16,7 +16,8 @@ namespace coffer::client {
 // Used by one thread at a time; that one works as well.
 class FileHasher {
  public:
-  // Called with bytes that were hashed since the last call, from any of the threads; false ends the work with CANCELLED.
+  // Called with bytes that were hashed since the last call, from any of the threads; false ends the work with
+  // CANCELLED.
   using Progress = std::function<bool(int64_t)>;
 
   // `threads` in all, at least 1.

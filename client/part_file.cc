@@ -36,8 +36,8 @@ absl::StatusOr<std::unique_ptr<PartFile>> PartFile::Create(int dir_fd, std::stri
   for (int i = 0; i < kMaxNameTries; ++i) {
     const std::string part_name =
         absl::StrCat(".coffer-", absl::Hex(absl::Uniform<uint64_t>(random), absl::kZeroPad16), ".part");
-    file->fd_ = UniqueFd(
-        ::openat(dir_fd, part_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    file->fd_ =
+        UniqueFd(::openat(dir_fd, part_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (file->fd_.valid()) {
       file->part_name_ = part_name;
       return file;

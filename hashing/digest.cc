@@ -29,8 +29,7 @@ int HexDigitValue(char c) {
 template <typename Value>
 absl::StatusOr<Value> ParseBytes(absl::string_view kind, absl::string_view bytes) {
   if (bytes.size() != Value::kSizeBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a ", kind, " is exactly 32 bytes, got ", bytes.size(), " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("a ", kind, " is exactly 32 bytes, got ", bytes.size(), " bytes"));
   }
   Value value;
   std::memcpy(value.mutable_data(), bytes.data(), Value::kSizeBytes);
@@ -40,8 +39,8 @@ absl::StatusOr<Value> ParseBytes(absl::string_view kind, absl::string_view bytes
 template <typename Value>
 absl::StatusOr<Value> ParseHex(absl::string_view kind, absl::string_view hex) {
   if (hex.size() != kHexDigits) {
-    return absl::InvalidArgumentError(absl::StrCat("a ", kind, " is exactly 64 lower-case hex digits, got ",
-                                                   hex.size(), " characters: ", Quoted(hex)));
+    return absl::InvalidArgumentError(absl::StrCat("a ", kind, " is exactly 64 lower-case hex digits, got ", hex.size(),
+                                                   " characters: ", Quoted(hex)));
   }
   Value value;
   for (size_t i = 0; i < kHexDigits; i += 2) {
@@ -50,8 +49,8 @@ absl::StatusOr<Value> ParseHex(absl::string_view kind, absl::string_view hex) {
     if (high < 0 || low < 0) {
       const size_t offset = high < 0 ? i : i + 1;
       return absl::InvalidArgumentError(absl::StrCat("a ", kind, " is exactly 64 lower-case hex digits, got ",
-                                                     Quoted(hex.substr(offset, 1)), " at position ", offset,
-                                                     " of ", Quoted(hex)));
+                                                     Quoted(hex.substr(offset, 1)), " at position ", offset, " of ",
+                                                     Quoted(hex)));
     }
     value.mutable_data()[i / 2] = static_cast<uint8_t>(high * 16 + low);
   }
@@ -60,9 +59,7 @@ absl::StatusOr<Value> ParseHex(absl::string_view kind, absl::string_view hex) {
 
 }  // namespace
 
-absl::StatusOr<Digest> Digest::FromBytes(absl::string_view bytes) {
-  return ParseBytes<Digest>("digest", bytes);
-}
+absl::StatusOr<Digest> Digest::FromBytes(absl::string_view bytes) { return ParseBytes<Digest>("digest", bytes); }
 absl::StatusOr<Digest> Digest::FromHex(absl::string_view hex) { return ParseHex<Digest>("digest", hex); }
 std::string Digest::ToHex() const { return absl::BytesToHexString(view()); }
 

@@ -32,9 +32,7 @@ class Digest {
   std::string ToHex() const;
 
   // The 32 raw bytes, borrowed from this object.
-  absl::string_view view() const {
-    return absl::string_view(reinterpret_cast<const char*>(bytes_.data()), kSizeBytes);
-  }
+  absl::string_view view() const { return absl::string_view(reinterpret_cast<const char*>(bytes_.data()), kSizeBytes); }
   const uint8_t* data() const { return bytes_.data(); }
   uint8_t* mutable_data() { return bytes_.data(); }
 
@@ -66,9 +64,7 @@ class ChainingValue {
   std::string ToHex() const;
 
   // The 32 raw bytes, borrowed from this object.
-  absl::string_view view() const {
-    return absl::string_view(reinterpret_cast<const char*>(bytes_.data()), kSizeBytes);
-  }
+  absl::string_view view() const { return absl::string_view(reinterpret_cast<const char*>(bytes_.data()), kSizeBytes); }
   const uint8_t* data() const { return bytes_.data(); }
   uint8_t* mutable_data() { return bytes_.data(); }
 

@@ -15,8 +15,8 @@ void XofReader::Read(absl::Span<uint8_t> out) {
   const Kernel& kernel = ActiveKernel();
   while (!out.empty()) {
     uint8_t block[64];
-    kernel.compress(root_.chain, root_.block, root_.block_bytes, offset_bytes_ / sizeof(block),
-                    root_.flags | kFlagRoot, block);
+    kernel.compress(root_.chain, root_.block, root_.block_bytes, offset_bytes_ / sizeof(block), root_.flags | kFlagRoot,
+                    block);
     const size_t skip = offset_bytes_ % sizeof(block);
     const size_t take = std::min(out.size(), sizeof(block) - skip);
     std::memcpy(out.data(), block + skip, take);

@@ -28,8 +28,8 @@ constexpr const Kernel* kKernels[] = {
     choices += choices.empty() ? "" : ", ";
     choices += kernel->name;
   }
-  std::fprintf(stderr, "COFFER_KERNEL=\"%.*s\": %s; this machine can run: %s\n",
-               static_cast<int>(wanted.size()), wanted.data(), why, choices.c_str());
+  std::fprintf(stderr, "COFFER_KERNEL=\"%.*s\": %s; this machine can run: %s\n", static_cast<int>(wanted.size()),
+               wanted.data(), why, choices.c_str());
   std::abort();
 }
 

@@ -47,8 +47,8 @@ struct Kernel {
   void (*hash_lanes)(const LaneInput* inputs, size_t count);
   // Hashes a run of chunks that lie one after the other, the last one possibly partial: `size_bytes` > 0
   // bytes, one 32-byte chaining value per chunk into `out`. `flags` are added to every block.
-  void (*hash_chunks)(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter,
-                      uint8_t flags, uint8_t* out);
+  void (*hash_chunks)(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
+                      uint8_t* out);
   // Hashes `count` parent nodes of 64 bytes that lie one after the other into 32-byte chaining values. `out`
   // may be `nodes`. `flags` must include kFlagParent.
   void (*hash_parents)(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags, uint8_t* out);
@@ -59,8 +59,8 @@ struct Kernel {
                  uint8_t flags, uint8_t first_flags);
   // One compression with the whole 64-byte output (BLAKE3 paper 2.6). `block` is 64 bytes, zero-padded by the
   // caller.
-  void (*compress)(const uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter,
-                   uint8_t flags, uint8_t* out);
+  void (*compress)(const uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter, uint8_t flags,
+                   uint8_t* out);
 };
 
 // The kernels that this program was built with, fastest first, ending with the portable one, which every CPU

@@ -39,9 +39,8 @@ struct SixteenLanes {
   // The 32-byte halves of lanes j and j + 4 are joined by an insert from memory, which saves a third of the
   // shuffles.
   static Reg Halves(const uint8_t* low, const uint8_t* high) {
-    return _mm512_inserti64x4(
-        _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low))),
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high)), 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low))),
+                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high)), 1);
   }
   static constexpr size_t kParts = 2;
   template <typename At>
@@ -86,11 +85,10 @@ struct SixteenLanes {
 };
 
 bool Supported() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512bw");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
-using Kernels = LaneKernel<Lanes<SixteenLanes, 2>, Lanes<SixteenLanes, 1>, Lanes<EightLanes, 1>,
-                           Lanes<FourLanes, 1>, OneLane<2, 1>>;
+using Kernels = LaneKernel<Lanes<SixteenLanes, 2>, Lanes<SixteenLanes, 1>, Lanes<EightLanes, 1>, Lanes<FourLanes, 1>,
+                           OneLane<2, 1>>;
 
 void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
                 uint8_t* out) {
@@ -105,8 +103,7 @@ void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, ui
 }  // namespace
 
 extern const Kernel kAvx512Kernel = {
-    "avx512",         16, Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64,
-    CompressPortable,
+    "avx512", 16, Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
 };
 
 }  // namespace coffer

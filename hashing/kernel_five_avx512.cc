@@ -374,8 +374,8 @@ extern "C" void coffer_hash_five_avx512(coffer::FiveChunks* chunks);
 
 namespace coffer {
 
-void HashFiveChunksAvx512(const uint8_t* bytes, size_t count, const uint32_t* key, uint64_t counter,
-                          uint8_t flags, uint8_t* out) {
+void HashFiveChunksAvx512(const uint8_t* bytes, size_t count, const uint32_t* key, uint64_t counter, uint8_t flags,
+                          uint8_t* out) {
   constexpr size_t kChunkBytes = 1024;
   FiveChunks five;
   std::memcpy(five.chain, key, sizeof(five.chain));
@@ -388,8 +388,7 @@ void HashFiveChunksAvx512(const uint8_t* bytes, size_t count, const uint32_t* ke
     const size_t chunk = j + 1 < count ? j + 1 : 1;
     five.at[j + 1] = bytes + chunk * kChunkBytes;
     const uint64_t chunk_counter = counter + chunk;
-    const uint32_t d[4] = {static_cast<uint32_t>(chunk_counter), static_cast<uint32_t>(chunk_counter >> 32),
-                           64, flags};
+    const uint32_t d[4] = {static_cast<uint32_t>(chunk_counter), static_cast<uint32_t>(chunk_counter >> 32), 64, flags};
     std::memcpy(five.first.d + 4 * j, d, sizeof(d));
     std::memcpy(five.middle.d + 4 * j, d, sizeof(d));
     std::memcpy(five.last.d + 4 * j, d, sizeof(d));

@@ -37,12 +37,9 @@ constexpr size_t kFarBytes = 256 << 10;
 
 // The message permutation of BLAKE3 (paper 2.2, table 2), applied 0 to 6 times.
 constexpr int kSchedule[7][16] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8},
-    {3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1},
-    {10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6},
-    {12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4},
-    {9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8},
+    {3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1}, {10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6},
+    {12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4}, {9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7},
     {11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13},
 };
 
@@ -167,11 +164,10 @@ struct Lanes {
   // `more` says that another pass follows, kFar that the bytes are not expected in a near cache: no hardware
   // prefetcher follows a stream per lane.
   template <bool kFar>
-  static void HashWholeChunks(const uint8_t* bytes, bool more, const uint32_t* key, uint64_t counter,
-                              uint8_t flags, uint8_t* out) {
+  static void HashWholeChunks(const uint8_t* bytes, bool more, const uint32_t* key, uint64_t counter, uint8_t flags,
+                              uint8_t* out) {
     constexpr int kAheadBlocks = 4;
-    const size_t ahead_of_last_blocks =
-        more ? kLanes * kInputBytes - (kInputBlocks - kAheadBlocks) * kBlockBytes : 0;
+    const size_t ahead_of_last_blocks = more ? kLanes * kInputBytes - (kInputBlocks - kAheadBlocks) * kBlockBytes : 0;
     alignas(64) Reg messages[2][kSets][16];
     alignas(64) uint32_t counter_low[kLanes];
     alignas(64) uint32_t counter_high[kLanes];
@@ -207,8 +203,7 @@ struct Lanes {
       // Behind the last block there is nothing to load; it loads itself once more.
       bytes += left > 1 ? kBlockBytes : 0;
       // Near the end of the chunks, what lies ahead is the beginning of the next pass.
-      const uint8_t* const ahead =
-          bytes + (left > kAheadBlocks ? kAheadBlocks * kBlockBytes : ahead_of_last_blocks);
+      const uint8_t* const ahead = bytes + (left > kAheadBlocks ? kAheadBlocks * kBlockBytes : ahead_of_last_blocks);
       Rounds(v, message, [&](int i) COFFER_ALWAYS {
         load_part(bytes, static_cast<size_t>(i), next_message);
         if constexpr (!kFar) return;
@@ -228,8 +223,7 @@ struct Lanes {
   }
 
   // 1 to kLanes parent nodes that lie one after the other.
-  static void HashFewParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
-                             uint8_t* out) {
+  static void HashFewParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags, uint8_t* out) {
     Pass pass;
     SetChains(pass, key);
     SetAll(pass.counter_low, 0);
@@ -247,9 +241,7 @@ struct Lanes {
     }
     for (size_t s = 0; s < kSets; ++s) {
       // Lanes without a node repeat the first one.
-      const auto at = [=](size_t j) {
-        return nodes + (s * kWidth + j < count ? s * kWidth + j : 0) * kBlockBytes;
-      };
+      const auto at = [=](size_t j) { return nodes + (s * kWidth + j < count ? s * kWidth + j : 0) * kBlockBytes; };
       LoadBlocks(at, pass.message[s]);
     }
     Compress(pass);
@@ -434,15 +426,14 @@ struct OneLane {
     for (size_t i = 0; i < count; ++i) HashOne(inputs[i]);
   }
   template <bool kFar>
-  static void HashWholeChunks(const uint8_t* bytes, bool, const uint32_t* key, uint64_t counter,
-                              uint8_t flags, uint8_t* out) {
+  static void HashWholeChunks(const uint8_t* bytes, bool, const uint32_t* key, uint64_t counter, uint8_t flags,
+                              uint8_t* out) {
     for (size_t i = 0; i < kLanes; ++i) {
-      HashOne({bytes + i * kInputBytes, out + i * kChainBytes, key, counter + i, kInputBytes, flags,
-               kFlagChunkStart, kFlagChunkEnd});
+      HashOne({bytes + i * kInputBytes, out + i * kChainBytes, key, counter + i, kInputBytes, flags, kFlagChunkStart,
+               kFlagChunkEnd});
     }
   }
-  static void HashFewParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
-                             uint8_t* out) {
+  static void HashFewParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags, uint8_t* out) {
     for (size_t i = 0; i < count; ++i) {
       HashOne({nodes + i * kBlockBytes, out + i * kChainBytes, key, 0, kBlockBytes, flags, 0, 0});
     }
@@ -471,8 +462,8 @@ struct LaneKernel {
     if (count > 0) Widest::HashInputs(inputs, count);
   }
 
-  static void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter,
-                         uint8_t flags, uint8_t* out) {
+  static void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
+                         uint8_t* out) {
     constexpr size_t kPassBytes = kLanes * kInputBytes;
     const bool far = size_bytes >= kFarBytes;
     for (; size_bytes >= kPassBytes; size_bytes -= kPassBytes) {
@@ -509,8 +500,7 @@ struct LaneKernel {
     Widest::HashInputs(inputs, count);
   }
 
-  static void HashParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags,
-                          uint8_t* out) {
+  static void HashParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_t flags, uint8_t* out) {
     for (; count >= kParents; count -= kParents) {
       Widest::HashFewParents(nodes, kParents, key, flags, out);
       nodes += kParents * kBlockBytes;

@@ -10,20 +10,16 @@
 namespace coffer {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "words are loaded and stored as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "words are loaded and stored as they lie in memory");
 
 constexpr size_t kBlockBytes = 64;
 constexpr size_t kMaxInputBytes = 1024;
 
 // The message permutation of BLAKE3 (paper 2.2, table 2), applied 0 to 6 times.
 constexpr uint8_t kSchedule[7][16] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8},
-    {3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1},
-    {10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6},
-    {12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4},
-    {9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8},
+    {3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1}, {10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6},
+    {12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4}, {9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7},
     {11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13},
 };
 
@@ -62,8 +58,7 @@ inline void Permute(uint32_t state[16], const uint32_t* chain, const uint8_t* bl
   }
 }
 
-inline void Absorb(uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter,
-                   uint8_t flags) {
+inline void Absorb(uint32_t* chain, const uint8_t* block, uint32_t block_bytes, uint64_t counter, uint8_t flags) {
   uint32_t state[16];
   Permute(state, chain, block, block_bytes, counter, flags);
   for (int i = 0; i < 8; ++i) chain[i] = state[i] ^ state[i + 8];
@@ -78,8 +73,7 @@ void HashOne(const LaneInput& input) {
   const uint32_t rest_bytes = static_cast<uint32_t>(input.size_bytes - whole * kBlockBytes);
   uint8_t last[kBlockBytes] = {};
   if (rest_bytes > 0) std::memcpy(last, input.bytes + whole * kBlockBytes, rest_bytes);
-  Absorb(chain, last, rest_bytes, input.counter,
-         input.flags | input.last_flags | (whole == 0 ? input.first_flags : 0));
+  Absorb(chain, last, rest_bytes, input.counter, input.flags | input.last_flags | (whole == 0 ? input.first_flags : 0));
   std::memcpy(input.out, chain, sizeof(chain));
 }
 
@@ -93,8 +87,7 @@ void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, ui
                 uint8_t* out) {
   while (size_bytes > 0) {
     const size_t chunk_bytes = std::min(size_bytes, kMaxInputBytes);
-    HashOne({bytes, out, key, counter, static_cast<uint32_t>(chunk_bytes), flags, kFlagChunkStart,
-             kFlagChunkEnd});
+    HashOne({bytes, out, key, counter, static_cast<uint32_t>(chunk_bytes), flags, kFlagChunkStart, kFlagChunkEnd});
     bytes += chunk_bytes;
     size_bytes -= chunk_bytes;
     out += 32;
@@ -110,8 +103,8 @@ void HashParents(const uint8_t* nodes, size_t count, const uint32_t* key, uint8_
 
 }  // namespace
 
-void AbsorbPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes,
-                    uint64_t counter, uint8_t flags, uint8_t first_flags) {
+void AbsorbPortable(uint32_t* chain, const uint8_t* blocks, size_t count, uint32_t block_bytes, uint64_t counter,
+                    uint8_t flags, uint8_t first_flags) {
   for (size_t i = 0; i < count; ++i) {
     Absorb(chain, blocks + i * kBlockBytes, block_bytes, counter, flags | (i == 0 ? first_flags : 0));
   }

@@ -55,8 +55,7 @@ absl::StatusOr<Outboard> Outboard::FromPreOrderBytes(uint64_t size_bytes, ByteSp
   outboard.nodes_.resize(ParentCount(size_bytes));
   const uint64_t groups = GroupCount(size_bytes);
   ForEachParent(size_bytes, [&](const SliceItem& item) {
-    std::memcpy(&outboard.nodes_[PostOrderIndex(item.first, item.height, groups)], bytes.data(),
-                sizeof(ParentNode));
+    std::memcpy(&outboard.nodes_[PostOrderIndex(item.first, item.height, groups)], bytes.data(), sizeof(ParentNode));
     bytes.remove_prefix(sizeof(ParentNode));
   });
   return outboard;
@@ -92,8 +91,7 @@ absl::Status Outboard::Verify(const Digest& digest) const {
     }
     if (!right) {
       status = absl::DataLossError(absl::StrCat("blob ", digest.ToHex(), ": damaged tree node over bytes [",
-                                                item.offset_bytes, ", ", item.offset_bytes + item.size_bytes,
-                                                ")"));
+                                                item.offset_bytes, ", ", item.offset_bytes + item.size_bytes, ")"));
       return;
     }
     const uint64_t left_groups = LeftLeaves(GroupsUnder(item.first, item.height, GroupCount(size_bytes_)));

@@ -16,8 +16,7 @@ namespace {
 // The end of a range, not beyond `size_bytes`.
 uint64_t EndOf(ByteRange range, uint64_t size_bytes) {
   if (range.offset_bytes >= size_bytes) return size_bytes;
-  return range.length_bytes < size_bytes - range.offset_bytes ? range.offset_bytes + range.length_bytes
-                                                              : size_bytes;
+  return range.length_bytes < size_bytes - range.offset_bytes ? range.offset_bytes + range.length_bytes : size_bytes;
 }
 
 }  // namespace
@@ -47,8 +46,8 @@ std::optional<SliceItem> SliceWalk::Next() {
   item.height = HeightOf(subtree.groups);
   item.offset_bytes = item.first.offset_bytes();
   const uint64_t all_groups = GroupCount(size_bytes_);
-  item.size_bytes = subtree.first + subtree.groups == all_groups ? size_bytes_ - item.offset_bytes
-                                                                 : subtree.groups * kGroupBytes;
+  item.size_bytes =
+      subtree.first + subtree.groups == all_groups ? size_bytes_ - item.offset_bytes : subtree.groups * kGroupBytes;
   item.is_root = subtree.groups == all_groups;
   if (!item.is_parent()) return item;
   const uint64_t left_groups = LeftLeaves(subtree.groups);
@@ -91,14 +90,14 @@ uint64_t SliceBytes(uint64_t size_bytes, ByteRange range) {
     }
     return parents;
   };
-  return bytes + (groups - 1 - parents_within(0, first, groups) - parents_within(end, groups, groups)) *
-                     kParentNodeBytes;
+  return bytes +
+         (groups - 1 - parents_within(0, first, groups) - parents_within(end, groups, groups)) * kParentNodeBytes;
 }
 
 absl::Status SliceVerifier::Damage(const SliceItem& item) {
-  failure_ = absl::DataLossError(
-      absl::StrCat("blob ", digest_.ToHex(), ": damaged ", item.is_parent() ? "tree node over" : "content in",
-                   " bytes [", item.offset_bytes, ", ", item.offset_bytes + item.size_bytes, ")"));
+  failure_ = absl::DataLossError(absl::StrCat("blob ", digest_.ToHex(), ": damaged ",
+                                              item.is_parent() ? "tree node over" : "content in", " bytes [",
+                                              item.offset_bytes, ", ", item.offset_bytes + item.size_bytes, ")"));
   return failure_;
 }
 
@@ -176,8 +175,7 @@ absl::Status SliceDecoder::Feed(ByteSpan bytes, Release release) {
     bytes.remove_prefix(take);
     if (gathered_bytes_ < wanted) break;
     gathered_bytes_ = 0;
-    if (absl::Status status = TakeItem(ByteSpan(buffer_.get(), wanted), release); !status.ok())
-      return Fail(status);
+    if (absl::Status status = TakeItem(ByteSpan(buffer_.get(), wanted), release); !status.ok()) return Fail(status);
   }
   return failure_;
 }
@@ -208,10 +206,10 @@ absl::Status SliceDecoder::Finish() {
     item_.reset();
   }
   if (!item_.has_value()) return absl::OkStatus();
-  return Fail(absl::DataLossError(
-      absl::StrCat("blob ", verifier_.digest().ToHex(), ": the slice ends within the ",
-                   item_->is_parent() ? "tree node over" : "content of", " bytes [", item_->offset_bytes,
-                   ", ", item_->offset_bytes + item_->size_bytes, ")")));
+  return Fail(
+      absl::DataLossError(absl::StrCat("blob ", verifier_.digest().ToHex(), ": the slice ends within the ",
+                                       item_->is_parent() ? "tree node over" : "content of", " bytes [",
+                                       item_->offset_bytes, ", ", item_->offset_bytes + item_->size_bytes, ")")));
 }
 
 }  // namespace coffer

@@ -31,8 +31,7 @@ struct RunValues {
 
 // Chaining values of the chunks of `bytes` (1 to kRunBytes); returns how many.
 size_t HashRunChunks(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk, ChainingValue* out) {
-  ActiveKernel().hash_chunks(bytes.data(), bytes.size(), mode.key, first_chunk.value(), mode.flags,
-                             BytesOfValues(out));
+  ActiveKernel().hash_chunks(bytes.data(), bytes.size(), mode.key, first_chunk.value(), mode.flags, BytesOfValues(out));
   return ChunkCount(bytes.size());
 }
 
@@ -122,8 +121,8 @@ LastCompression LastOfParent(TreeMode mode, const ParentNode& node) {
 
 LastCompression LastOfSubtree(TreeMode mode, ByteSpan bytes, ChunkIndex first_chunk) {
   if (bytes.size() <= kChunkBytes) return LastOfChunk(mode, bytes, first_chunk);
-  return LastOfParent(mode, bytes.size() <= kRunBytes ? TopOfRun(mode, bytes, first_chunk)
-                                                      : TopOfRuns(mode, bytes, first_chunk));
+  return LastOfParent(
+      mode, bytes.size() <= kRunBytes ? TopOfRun(mode, bytes, first_chunk) : TopOfRuns(mode, bytes, first_chunk));
 }
 
 Digest RootOf(const LastCompression& last) {
@@ -163,8 +162,7 @@ void GroupValuesOfRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, Cha
   const Kernel& kernel = ActiveKernel();
   const size_t whole_groups = count / kGroupChunks;
   for (size_t level_count = whole_groups * kGroupChunks; level_count > whole_groups; level_count /= 2) {
-    kernel.hash_parents(values->data(), level_count / 2, mode.key, mode.flags | kFlagParent,
-                        BytesOfValues(values));
+    kernel.hash_parents(values->data(), level_count / 2, mode.key, mode.flags | kFlagParent, BytesOfValues(values));
   }
   std::copy(values, values + whole_groups, out);
   const size_t rest = count % kGroupChunks;
@@ -192,11 +190,10 @@ ChainingValue SubtreeChainingValue(ByteSpan bytes, ChunkIndex first_chunk) {
 }
 
 void GroupChainingValues(ByteSpan bytes, GroupIndex first_group, absl::Span<ChainingValue> out) {
-  RequireInvariant(!bytes.empty() && out.size() == GroupCount(bytes.size()),
-                   "one output for each chunk group");
+  RequireInvariant(!bytes.empty() && out.size() == GroupCount(bytes.size()), "one output for each chunk group");
   for (size_t done = 0; done < out.size(); done += kRunGroups) {
-    GroupValuesOfRun(TreeMode{}, bytes.subspan(done * kGroupBytes, kRunBytes),
-                     GroupIndex(first_group.value() + done), &out[done]);
+    GroupValuesOfRun(TreeMode{}, bytes.subspan(done * kGroupBytes, kRunBytes), GroupIndex(first_group.value() + done),
+                     &out[done]);
   }
 }
 

@@ -71,8 +71,7 @@ class TreeHasher::Stream {
     RequireInvariant(!finished_, "a TreeHasher finishes once");
     finished_ = true;
     if (size_bytes_ <= kGroupBytes) {
-      return HashBlob(gathering_ == nullptr ? ByteSpan()
-                                            : ByteSpan(gathering_->buffer.get(), gathered_bytes_));
+      return HashBlob(gathering_ == nullptr ? ByteSpan() : ByteSpan(gathering_->buffer.get(), gathered_bytes_));
     }
     if (gathered_bytes_ > 0) QueueGathered(gathered_bytes_);
     CollectAll();
@@ -87,9 +86,7 @@ class TreeHasher::Stream {
 
  private:
   // Bytes until the next multiple of `groups` groups.
-  size_t RoomIn(size_t groups) const {
-    return static_cast<size_t>(groups - queued_groups_ % groups) * kGroupBytes;
-  }
+  size_t RoomIn(size_t groups) const { return static_cast<size_t>(groups - queued_groups_ % groups) * kGroupBytes; }
 
   // Step 1 for a piece of at least kBorrowBytes; returns its tail of less than one group.
   ByteSpan AppendInPlace(ByteSpan bytes) {
@@ -104,12 +101,10 @@ class TreeHasher::Stream {
     ByteSpan whole = bytes.subspan(0, whole_bytes);
     const bool wake = whole_bytes >= kWakeBytes;
     while (!whole.empty()) {
-      const size_t room =
-          pool_ != nullptr && whole.size() < kShortRunsBytes ? RoomIn(kQuadGroups) : RoomIn(kRunGroups);
+      const size_t room = pool_ != nullptr && whole.size() < kShortRunsBytes ? RoomIn(kQuadGroups) : RoomIn(kRunGroups);
       const ByteSpan run_span = whole.subspan(0, std::min(room, whole.size()));
       // The blob is longer than a quad, so no quad's top is the root.
-      const bool by_quads =
-          queued_groups_ % kQuadGroups == 0 && run_span.size() % (kQuadGroups * kGroupBytes) == 0;
+      const bool by_quads = queued_groups_ % kQuadGroups == 0 && run_span.size() % (kQuadGroups * kGroupBytes) == 0;
       Queue(FreeRun(), run_span, by_quads, wake);
       whole.remove_prefix(run_span.size());
     }
@@ -250,8 +245,7 @@ class TreeHasher::Stream {
   bool finished_ = false;
 };
 
-TreeHasher::TreeHasher(WorkerPool* pool, ParentSink sink)
-    : stream_(std::make_unique<Stream>(pool, std::move(sink))) {}
+TreeHasher::TreeHasher(WorkerPool* pool, ParentSink sink) : stream_(std::make_unique<Stream>(pool, std::move(sink))) {}
 TreeHasher::~TreeHasher() = default;
 void TreeHasher::Append(ByteSpan bytes) { stream_->Append(bytes); }
 Digest TreeHasher::Finish() { return stream_->Finish(); }

@@ -13,9 +13,7 @@ uint64_t LeafCount(uint64_t size_bytes, uint64_t leaf_bytes) {
 }
 
 // Parents of the complete subtrees that lie before `first`: a subtree of n leaves has n - 1.
-uint64_t ParentsBefore(GroupIndex first) {
-  return first.value() - static_cast<uint64_t>(std::popcount(first.value()));
-}
+uint64_t ParentsBefore(GroupIndex first) { return first.value() - static_cast<uint64_t>(std::popcount(first.value())); }
 
 }  // namespace
 

@@ -16,9 +16,7 @@ struct EightLanes {
   static constexpr size_t kWidth = 8;
 
   static Reg Set1(uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
-  static Reg Load(const uint32_t* words) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
-  }
+  static Reg Load(const uint32_t* words) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words)); }
   static void Store(uint32_t* words, Reg r) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(words), r); }
   static Reg Add(Reg a, Reg b) { return _mm256_add_epi32(a, b); }
   static Reg Xor(Reg a, Reg b) { return _mm256_xor_si256(a, b); }
@@ -65,8 +63,7 @@ struct EightLanes {
   template <typename At>
   static void LoadPart(size_t half, At at, Reg* m) {
     Reg rows[8];
-    for (size_t j = 0; j < 8; ++j)
-      rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(j) + 32 * half));
+    for (size_t j = 0; j < 8; ++j) rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(j) + 32 * half));
     Transpose8(rows, m + 8 * half);
   }
   static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {

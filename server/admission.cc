@@ -30,8 +30,8 @@ absl::StatusOr<Admission::Place> Admission::Admit(Kind kind) {
         absl::StrCat(calls_, " calls are running: at most ", limits_.calls, " are allowed; try again later"));
   }
   if (kind == Kind::kVerify && verifies_ >= limits_.verifies) {
-    return absl::ResourceExhaustedError(absl::StrCat(verifies_, " verify calls are running: at most ",
-                                                     limits_.verifies, " are allowed; try again later"));
+    return absl::ResourceExhaustedError(absl::StrCat(verifies_, " verify calls are running: at most ", limits_.verifies,
+                                                     " are allowed; try again later"));
   }
   ++calls_;
   if (kind == Kind::kVerify) ++verifies_;

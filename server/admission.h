@@ -18,8 +18,8 @@ class Admission {
   enum class Kind { kCall, kVerify };
 
   struct Limits {
-    // The queue of StorePool stays short enough to be worked off within a client's deadline. It is no bound of memory: a
-    // put of more than 8 MiB that stalls holds 5 to 6 MiB, other calls far less.
+    // The queue of StorePool stays short enough to be worked off within a client's deadline. It is no bound of memory:
+    // a put of more than 8 MiB that stalls holds 5 to 6 MiB, other calls far less.
     size_t calls = 4096;
     // Verifying occupies a store thread and the disk for as long as it runs. Counted within `calls`.
     size_t verifies = 4;

@@ -118,34 +118,30 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServe
 
 grpc::ServerUnaryReactor* BlobService::BatchPut(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
-  return RunUnary<v1::BatchPutRequest>(backend_, "BatchPut", context, request, response,
-                                       [&backend = backend_](const v1::BatchPutRequest& message) {
-                                         return PutBatch(backend, message);
-                                       });
+  return RunUnary<v1::BatchPutRequest>(
+      backend_, "BatchPut", context, request, response,
+      [&backend = backend_](const v1::BatchPutRequest& message) { return PutBatch(backend, message); });
 }
 
 grpc::ServerUnaryReactor* BlobService::BatchGet(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
-  return RunUnary<v1::BatchGetRequest>(backend_, "BatchGet", context, request, response,
-                                       [&backend = backend_](const v1::BatchGetRequest& message) {
-                                         return GetBatch(backend, message);
-                                       });
+  return RunUnary<v1::BatchGetRequest>(
+      backend_, "BatchGet", context, request, response,
+      [&backend = backend_](const v1::BatchGetRequest& message) { return GetBatch(backend, message); });
 }
 
 grpc::ServerUnaryReactor* BlobService::Stat(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response) {
-  return RunUnary<v1::StatRequest>(backend_, "Stat", context, request, response,
-                                   [&store = backend_.store](const v1::StatRequest& message) {
-                                     return StatBlob(store, message);
-                                   });
+  return RunUnary<v1::StatRequest>(
+      backend_, "Stat", context, request, response,
+      [&store = backend_.store](const v1::StatRequest& message) { return StatBlob(store, message); });
 }
 
 grpc::ServerUnaryReactor* BlobService::FindMissing(grpc::CallbackServerContext* context,
                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  return RunUnary<v1::FindMissingRequest>(backend_, "FindMissing", context, request, response,
-                                          [&store = backend_.store](const v1::FindMissingRequest& message) {
-                                            return FindMissingDigests(store, message);
-                                          });
+  return RunUnary<v1::FindMissingRequest>(
+      backend_, "FindMissing", context, request, response,
+      [&store = backend_.store](const v1::FindMissingRequest& message) { return FindMissingDigests(store, message); });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Verify(grpc::CallbackServerContext*,

@@ -57,8 +57,7 @@ absl::StatusOr<ListenAddress> ListenAddress::Parse(absl::string_view address) {
     constexpr size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
     if (rest.empty() || rest.size() > kMaxPathBytes) {
       return absl::InvalidArgumentError(absl::StrCat("listen address ", Quoted(address),
-                                                     ": the path of a unix socket has 1 to ", kMaxPathBytes,
-                                                     " bytes"));
+                                                     ": the path of a unix socket has 1 to ", kMaxPathBytes, " bytes"));
     }
     result.path_ = std::string(rest);
     return result;
@@ -67,8 +66,8 @@ absl::StatusOr<ListenAddress> ListenAddress::Parse(absl::string_view address) {
   uint32_t port = 0;
   if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(rest.substr(colon + 1), &port) ||
       port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("listen address ", Quoted(address), " must be HOST:PORT, with a port of 0 to 65535, or unix:PATH"));
+    return absl::InvalidArgumentError(absl::StrCat("listen address ", Quoted(address),
+                                                   " must be HOST:PORT, with a port of 0 to 65535, or unix:PATH"));
   }
   absl::string_view host = rest.substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");

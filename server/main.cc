@@ -138,8 +138,7 @@ class PidFile {
     file << ::getpid() << "\n";
     file.close();
     if (!file) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot write pid file ", path, ": ", std::strerror(errno)));
+      return absl::FailedPreconditionError(absl::StrCat("cannot write pid file ", path, ": ", std::strerror(errno)));
     }
     return std::unique_ptr<PidFile>(new PidFile(path));
   }
@@ -247,8 +246,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->envname("COFFERD_LOG_LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
-  app.add_option("--pid-file", flags.pid_file, "Write the process id here while running")
-      ->envname("COFFERD_PID_FILE");
+  app.add_option("--pid-file", flags.pid_file, "Write the process id here while running")->envname("COFFERD_PID_FILE");
 }
 
 int Main(int argc, char** argv) {

@@ -37,14 +37,12 @@ std::string FindBadString(const Message& message) {
     const int count = field->is_repeated() ? message.GetReflection()->FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
       if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        const Message& inner = field->is_repeated()
-                                   ? message.GetReflection()->GetRepeatedMessage(message, field, i)
-                                   : message.GetReflection()->GetMessage(message, field);
+        const Message& inner = field->is_repeated() ? message.GetReflection()->GetRepeatedMessage(message, field, i)
+                                                    : message.GetReflection()->GetMessage(message, field);
         if (std::string found = FindBadString(inner); !found.empty()) return found;
       } else if (field->type() == FieldDescriptor::TYPE_STRING) {
-        const std::string value = field->is_repeated()
-                                      ? message.GetReflection()->GetRepeatedString(message, field, i)
-                                      : message.GetReflection()->GetString(message, field);
+        const std::string value = field->is_repeated() ? message.GetReflection()->GetRepeatedString(message, field, i)
+                                                       : message.GetReflection()->GetString(message, field);
         if (!utf8::is_valid(value.begin(), value.end())) return absl::StrCat(field->name(), " ", Quoted(value));
       }
     }
@@ -103,8 +101,7 @@ grpc::ByteBuffer ToBuffer(const Message& message) {
   grpc::ByteBuffer buffer;
   bool own_buffer = false;
   // Fails only for messages over 2 GiB, which nothing here makes.
-  const grpc::Status status =
-      grpc::SerializationTraits<Message>::Serialize(message, &buffer, &own_buffer);
+  const grpc::Status status = grpc::SerializationTraits<Message>::Serialize(message, &buffer, &own_buffer);
   GPR_ASSERT(status.ok());
   return buffer;
 }

@@ -34,14 +34,13 @@ bool IsServerFailure(const absl::Status& status) {
 
 absl::StatusOr<Digest> DigestFromWire(absl::string_view bytes, absl::string_view field) {
   if (bytes.size() != Digest::kSizeBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(field, " has ", bytes.size(), " bytes: a digest has exactly ",
-                                                   Digest::kSizeBytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " has ", bytes.size(), " bytes: a digest has exactly ", Digest::kSizeBytes));
   }
   return Digest::FromBytes(bytes);
 }
 
-absl::StatusOr<std::vector<Digest>> DigestsFromWire(
-    const google::protobuf::RepeatedPtrField<std::string>& digests) {
+absl::StatusOr<std::vector<Digest>> DigestsFromWire(const google::protobuf::RepeatedPtrField<std::string>& digests) {
   std::vector<Digest> result;
   result.reserve(digests.size());
   for (int i = 0; i < digests.size(); ++i) {

@@ -63,11 +63,10 @@ absl::Status PutReactor::Consume() {
   if (!status.ok()) return status;
   if (!has_header_) {
     if (message_.part_case() == v1::PutRequest::kHeader) return BeginUpload(message_.header());
-    return absl::InvalidArgumentError(
-        message_.part_case() == v1::PutRequest::kData
-            ? absl::StrCat("the first message of a put is data (", message_.data().size(),
-                           " bytes): it must be the header")
-            : "the first message of a put is empty: it must be the header");
+    return absl::InvalidArgumentError(message_.part_case() == v1::PutRequest::kData
+                                          ? absl::StrCat("the first message of a put is data (", message_.data().size(),
+                                                         " bytes): it must be the header")
+                                          : "the first message of a put is empty: it must be the header");
   }
   if (has_end_) return absl::InvalidArgumentError("a message of a put follows its end message: that is the last one");
   switch (message_.part_case()) {
@@ -116,10 +115,10 @@ void PutReactor::Commit() {
   }
   // gRPC ends a stream whose last message was cut off, or broke its framing, as it ends a whole one.
   if (!upload_->has_claims()) {
-    End(absl::InvalidArgumentError(
-        absl::StrCat("the put ended after ", upload_->size_bytes(),
-                     " bytes without having said where it ends: give size_bytes or expected_digest in the header, or send "
-                     "an end message")));
+    End(absl::InvalidArgumentError(absl::StrCat(
+        "the put ended after ", upload_->size_bytes(),
+        " bytes without having said where it ends: give size_bytes or expected_digest in the header, or send "
+        "an end message")));
     return;
   }
   absl::StatusOr<PutResult> result = upload_->Commit();

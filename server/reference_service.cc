@@ -49,8 +49,7 @@ absl::StatusOr<v1::ListResponse> ListNames(BlobStore& store, const v1::ListReque
   std::string cursor = request.cursor();
   size_t page_bytes = 0;
   for (uint32_t left = *limit; left > 0;) {
-    absl::StatusOr<ReferencePage> part =
-        store.List(request.bucket(), request.prefix(), cursor, std::min(left, kPart));
+    absl::StatusOr<ReferencePage> part = store.List(request.bucket(), request.prefix(), cursor, std::min(left, kPart));
     if (!part.ok()) return part.status();
     for (const Reference& reference : part->references) {
       v1::Reference message = ReferenceToWire(reference);
@@ -72,8 +71,8 @@ absl::StatusOr<v1::ListResponse> ListNames(BlobStore& store, const v1::ListReque
 
 absl::StatusOr<v1::DeleteResponse> DeleteNames(BlobStore& store, const v1::DeleteRequest& request) {
   if (static_cast<size_t>(request.names_size()) > BlobStore::kMaxDelete) {
-    return absl::InvalidArgumentError(absl::StrCat("a delete of ", request.names_size(), " names: at most ",
-                                                   BlobStore::kMaxDelete, " are allowed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a delete of ", request.names_size(), " names: at most ", BlobStore::kMaxDelete, " are allowed"));
   }
   const std::vector<std::string> names(request.names().begin(), request.names().end());
   const absl::StatusOr<uint64_t> deleted = store.Delete(request.bucket(), names);
@@ -120,8 +119,8 @@ grpc::ServerUnaryReactor* ReferenceService::Bind(grpc::CallbackServerContext* co
       [&store = backend_.store](const v1::BindRequest& message) { return BindName(store, message); });
 }
 
-grpc::ServerUnaryReactor* ReferenceService::Resolve(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* ReferenceService::Resolve(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return RunUnary<v1::ResolveRequest>(
       backend_, "Resolve", context, request, response,
       [&store = backend_.store](const v1::ResolveRequest& message) { return ResolveName(store, message); });
@@ -134,29 +133,29 @@ grpc::ServerUnaryReactor* ReferenceService::List(grpc::CallbackServerContext* co
       [&store = backend_.store](const v1::ListRequest& message) { return ListNames(store, message); });
 }
 
-grpc::ServerUnaryReactor* ReferenceService::Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                                   grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* ReferenceService::Delete(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return RunUnary<v1::DeleteRequest>(
       backend_, "Delete", context, request, response,
       [&store = backend_.store](const v1::DeleteRequest& message) { return DeleteNames(store, message); });
 }
 
-grpc::ServerUnaryReactor* ReferenceService::CreateBucket(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                                         grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* ReferenceService::CreateBucket(grpc::CallbackServerContext* context,
+                                                         const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return RunUnary<v1::CreateBucketRequest>(
       backend_, "CreateBucket", context, request, response,
       [&store = backend_.store](const v1::CreateBucketRequest& message) { return MakeBucket(store, message); });
 }
 
-grpc::ServerUnaryReactor* ReferenceService::ListBuckets(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                                        grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* ReferenceService::ListBuckets(grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return RunUnary<v1::ListBucketsRequest>(
       backend_, "ListBuckets", context, request, response,
       [&store = backend_.store](const v1::ListBucketsRequest& message) { return ListAllBuckets(store, message); });
 }
 
-grpc::ServerUnaryReactor* ReferenceService::DeleteBucket(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                                         grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* ReferenceService::DeleteBucket(grpc::CallbackServerContext* context,
+                                                         const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return RunUnary<v1::DeleteBucketRequest>(
       backend_, "DeleteBucket", context, request, response,
       [&store = backend_.store](const v1::DeleteBucketRequest& message) { return RemoveBucket(store, message); });

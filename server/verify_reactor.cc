@@ -18,8 +18,7 @@ void ProgressToWire(const VerifyProgress& progress, v1::VerifyProgress& out) {
 
 }  // namespace
 
-VerifyReactor::VerifyReactor(Backend& backend, const grpc::ByteBuffer& request)
-    : backend_(backend), request_(request) {
+VerifyReactor::VerifyReactor(Backend& backend, const grpc::ByteBuffer& request) : backend_(backend), request_(request) {
   ShowOrder();
   absl::StatusOr<Admission::Place> place = backend_.admission.Admit(Admission::Kind::kVerify);
   if (!place.ok()) {

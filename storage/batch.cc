@@ -130,10 +130,9 @@ std::vector<absl::StatusOr<BatchBlob>> GetBatch(size_t count,
     }
     const uint64_t size_bytes = blob->content->size_bytes();
     if (size_bytes > kMaxBatchBytes - total_bytes) {
-      results.push_back(absl::ResourceExhaustedError(
-          absl::StrCat("blob ", blob->digest.ToHex(), " of ", size_bytes, " bytes would bring the answer above ",
-                       kMaxBatchBytes, " bytes: ",
-                       size_bytes > kMaxBatchBytes ? "get it with Get" : "ask for it in another call")));
+      results.push_back(absl::ResourceExhaustedError(absl::StrCat(
+          "blob ", blob->digest.ToHex(), " of ", size_bytes, " bytes would bring the answer above ", kMaxBatchBytes,
+          " bytes: ", size_bytes > kMaxBatchBytes ? "get it with Get" : "ask for it in another call")));
       continue;
     }
     absl::StatusOr<std::string> content;

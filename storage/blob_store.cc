@@ -11,9 +11,7 @@
 namespace coffer {
 namespace {
 
-std::string BucketOrDefault(absl::string_view bucket) {
-  return std::string(bucket.empty() ? kDefaultBucket : bucket);
-}
+std::string BucketOrDefault(absl::string_view bucket) { return std::string(bucket.empty() ? kDefaultBucket : bucket); }
 
 absl::Status CheckLimit(uint32_t limit, uint32_t max) {
   if (limit <= max) return absl::OkStatus();
@@ -120,8 +118,7 @@ absl::StatusOr<BlobInfo> BlobStore::Stat(const BlobSelector& blob) {
   return info;
 }
 
-absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::string_view bucket,
-                                                               absl::Span<const Digest> digests) {
+absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::string_view bucket, absl::Span<const Digest> digests) {
   if (absl::Status status = CheckBucket(BucketOrDefault(bucket)); !status.ok()) return status;
   if (digests.size() > kMaxFindMissing) {
     return absl::InvalidArgumentError(

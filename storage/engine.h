@@ -133,7 +133,7 @@ class Engine {
   // Up to `limit` references in byte order of names, with names > `after` that start with `prefix`. NOT_FOUND
   // if the bucket does not exist.
   virtual absl::StatusOr<std::vector<ListedReference>> List(absl::string_view bucket, absl::string_view prefix,
-                                                      absl::string_view after, size_t limit) = 0;
+                                                            absl::string_view after, size_t limit) = 0;
 
   // Removes names, all in one step. Returns how many existed.
   virtual absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) = 0;

@@ -15,9 +15,7 @@ constexpr int kPageHeight = 8;
 static_assert(kGroupsPerSegment == size_t{1} << kSegmentHeight);
 static_assert(kPagesPerPage == size_t{1} << kPageHeight);
 
-int LevelOfHeight(int height) {
-  return height <= kSegmentHeight ? 1 : 2 + (height - kSegmentHeight - 1) / kPageHeight;
-}
+int LevelOfHeight(int height) { return height <= kSegmentHeight ? 1 : 2 + (height - kSegmentHeight - 1) / kPageHeight; }
 
 int TopHeight(int level) { return kSegmentHeight + (level - 1) * kPageHeight; }
 

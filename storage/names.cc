@@ -19,8 +19,8 @@ absl::Status CheckLength(absl::string_view what, absl::string_view value, size_t
     return absl::InvalidArgumentError(absl::StrCat(what, " \"\" is empty: it takes 1 to ", limit, " bytes"));
   }
   if (value.size() > limit) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " ", Quoted(value), " has ", value.size(),
-                                                   " bytes: at most ", limit, " are allowed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " ", Quoted(value), " has ", value.size(), " bytes: at most ", limit, " are allowed"));
   }
   return absl::OkStatus();
 }
@@ -69,8 +69,8 @@ absl::Status CheckNameFits(absl::string_view name, const Digest& digest) {
 
 absl::StatusOr<Metadata> NormaliseMetadata(const Metadata& metadata) {
   if (metadata.size() > kMaxMetadataPairs) {
-    return absl::InvalidArgumentError(absl::StrCat("metadata has ", metadata.size(), " pairs: at most ",
-                                                   kMaxMetadataPairs, " are allowed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata has ", metadata.size(), " pairs: at most ", kMaxMetadataPairs, " are allowed"));
   }
   Metadata normalised;
   size_t total_bytes = 0;

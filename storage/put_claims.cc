@@ -19,15 +19,15 @@ absl::Status NormaliseClaims(UploadOptions& options, uint64_t max_blob_bytes) {
   options.metadata = *std::move(metadata);
   const uint64_t declared = options.declared_size_bytes.value_or(0);
   if (declared <= max_blob_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("the declared size of ", declared, " bytes is above ",
-                                                   max_blob_bytes, ", the limit for a blob"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the declared size of ", declared, " bytes is above ", max_blob_bytes, ", the limit for a blob"));
 }
 
 absl::StatusOr<Reference> ReferenceFor(const UploadOptions& options, const Digest& digest, uint64_t size_bytes,
                                        absl::Time now) {
   if (options.declared_size_bytes.has_value() && size_bytes != *options.declared_size_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the upload has ", size_bytes, " bytes, but its declared size is ",
-                                                   *options.declared_size_bytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the upload has ", size_bytes, " bytes, but its declared size is ", *options.declared_size_bytes));
   }
   if (options.expected_digest.has_value() && !(digest == *options.expected_digest)) {
     return absl::InvalidArgumentError(absl::StrCat("the content's digest is ", digest.ToHex(), ", not the expected ",

@@ -134,8 +134,7 @@ absl::Status TreeWalk::CheckGroups(uint64_t row, absl::string_view bytes, size_t
   if (begin_group >= end_group) return absl::OkStatus();
   const uint64_t first_group = row * kGroupsPerRow;
   std::array<ChainingValue, kGroupsPerRow> found;
-  const absl::string_view checked =
-      bytes.substr(begin_group * kGroupBytes, (end_group - begin_group) * kGroupBytes);
+  const absl::string_view checked = bytes.substr(begin_group * kGroupBytes, (end_group - begin_group) * kGroupBytes);
   GroupChainingValues(BytesOf(checked), GroupIndex{first_group + begin_group},
                       absl::MakeSpan(found).subspan(begin_group, end_group - begin_group));
   const std::vector<ChainingValue>& expected = pages_[1].units;

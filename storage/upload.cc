@@ -24,8 +24,8 @@ Upload::Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t
 absl::Status Upload::Append(absl::string_view bytes) {
   const uint64_t size_bytes = size_bytes_ + bytes.size();
   if (options_.declared_size_bytes.has_value() && size_bytes > *options_.declared_size_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the upload is longer than its declared size of ",
-                                                   *options_.declared_size_bytes, " bytes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the upload is longer than its declared size of ", *options_.declared_size_bytes, " bytes"));
   }
   if (size_bytes > max_blob_bytes_) {
     return absl::ResourceExhaustedError(
@@ -38,8 +38,8 @@ absl::Status Upload::Append(absl::string_view bytes) {
     bytes.remove_prefix(step.size());
     pieces_.AddBytes(step);
     hasher_.Append(BytesOf(step));
-    absl::Status status = pieces_.TakeComplete(
-        [this](const PieceId& id, absl::string_view piece) { return staging_->Add(id, piece); });
+    absl::Status status =
+        pieces_.TakeComplete([this](const PieceId& id, absl::string_view piece) { return staging_->Add(id, piece); });
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -55,8 +55,8 @@ absl::StatusOr<PutResult> Upload::Commit() {
   if (hasher_.hashing_threads() > 1) ++hashed_in_parallel_;
   absl::StatusOr<Reference> reference = ReferenceFor(options_, digest, size_bytes_, now_());
   if (!reference.ok()) return reference.status();
-  absl::Status status = pieces_.TakeRest(
-      [this](const PieceId& id, absl::string_view piece) { return staging_->Add(id, piece); });
+  absl::Status status =
+      pieces_.TakeRest([this](const PieceId& id, absl::string_view piece) { return staging_->Add(id, piece); });
   if (!status.ok()) return status;
   absl::StatusOr<bool> deduplicated = staging_->Publish(*reference);
   if (!deduplicated.ok()) return deduplicated.status();

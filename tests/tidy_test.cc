@@ -125,7 +125,8 @@ TEST(Tidy, FilesTellOneStory) {
 }
 
 TEST(Tidy, EveryFileCarriesItsLicence) {
-  for (const SourceFile& file : Sources({".h", ".cc", ".S", ".proto", ".sh", ".py", ".rs", ".cmake", "CMakeLists.txt"})) {
+  for (const SourceFile& file :
+       Sources({".h", ".cc", ".S", ".proto", ".sh", ".py", ".rs", ".cmake", "CMakeLists.txt"})) {
     EXPECT_NE(file.text.substr(0, 200).find("SPDX-License-Identifier: Apache-2.0"), std::string::npos) << file.path;
   }
 }
@@ -232,7 +233,8 @@ TEST(Tidy, NothingIsLeftForLater) {
 }
 
 TEST(Tidy, EveryRoomHasItsReadme) {
-  for (const char* room : {".", "proto", "hashing", "storage", "storage/rocks", "server", "client", "tests", "deploy"}) {
+  for (const char* room :
+       {".", "proto", "hashing", "storage", "storage/rocks", "server", "client", "tests", "deploy"}) {
     EXPECT_TRUE(fs::exists(kRoot / room / "README.md") || fs::exists(kRoot / room / "FORMAT.md")) << room;
   }
 }

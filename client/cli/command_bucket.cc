@@ -52,17 +52,12 @@ void AddBucket(CLI::App& app, Command* chosen) {
   CLI::App* create = command->add_subcommand("create", "Make empty buckets; fine if they exist");
   CLI::Option* created = AddOperands(*create, "BUCKET", "Buckets")->required();
   create->callback([=] {
-    *chosen = [=](Session& session) {
-      RunChange(session, created->results(), &Client::CreateBucket, "created");
-    };
+    *chosen = [=](Session& session) { RunChange(session, created->results(), &Client::CreateBucket, "created"); };
   });
-  CLI::App* remove =
-      command->add_subcommand("rm", "Remove buckets with every name in them; fine if they do not exist");
+  CLI::App* remove = command->add_subcommand("rm", "Remove buckets with every name in them; fine if they do not exist");
   CLI::Option* removed = AddOperands(*remove, "BUCKET", "Buckets")->required();
   remove->callback([=] {
-    *chosen = [=](Session& session) {
-      RunChange(session, removed->results(), &Client::DeleteBucket, "deleted");
-    };
+    *chosen = [=](Session& session) { RunChange(session, removed->results(), &Client::DeleteBucket, "deleted"); };
   });
 }
 

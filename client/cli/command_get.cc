@@ -30,8 +30,7 @@ void RunGetOne(const GetArguments& arguments, const std::string& name_or_digest,
   const absl::StatusOr<GetResult> result =
       to_stdout ? session.client().Get(blob, options,
                                        [&](ByteSpan bytes) {
-                                         absl::Status status =
-                                             WriteAll(STDOUT_FILENO, bytes, "standard output");
+                                         absl::Status status = WriteAll(STDOUT_FILENO, bytes, "standard output");
                                          if (!status.ok() && errno == EPIPE) reader_gone = true;
                                          return status;
                                        })
@@ -58,8 +57,7 @@ void AddGet(CLI::App& app, Command* chosen) {
   auto arguments = std::make_shared<GetArguments>();
   CLI::Option* blob = AddVerbatim(*command, "BLOB", "A name, or a digest (64 hex digits)");
   AddBucketOption(*command, &arguments->bucket);
-  CLI::Option* output =
-      AddValue(*command, "-o,--output", &arguments->output, "File that appears whole or not at all");
+  CLI::Option* output = AddValue(*command, "-o,--output", &arguments->output, "File that appears whole or not at all");
   CLI::Option* offset =
       AddByteCount(*command, "--offset", &arguments->options.offset_bytes, "First byte; 0 if not given");
   CLI::Option* length = AddByteCount(*command, "--length", &arguments->options.length_bytes,

@@ -51,8 +51,7 @@ void Print(Session& session, const GetOutcome& outcome) {
 
 }  // namespace
 
-void GetMany(Session& session, const std::string& bucket, const std::string& prefix,
-             const std::string& directory) {
+void GetMany(Session& session, const std::string& bucket, const std::string& prefix, const std::string& directory) {
   Progress progress(session.draws_progress(), "files");
   uint64_t found = 0, failed = 0;
   // Opened for the first name, so that no empty directory stays behind when there is none.
@@ -61,8 +60,8 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
     if (!outcome.result.ok()) ++failed;
     Print(session, outcome);
   });
-  const absl::Status listed = session.client().ForEachReference(
-      {.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
+  const absl::Status listed =
+      session.client().ForEachReference({.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
         if (session.stopped()) return absl::CancelledError("");
         if (found == 0) writer = TreeWriter::Open(directory);
         if (!writer.ok()) return writer.status();
@@ -79,9 +78,9 @@ void GetMany(Session& session, const std::string& bucket, const std::string& pre
   if (!writer.ok()) return session.failures().Report("", writer.status());
   session.failures().Report(absl::StrCat("list ", prefix), listed);
   if (listed.ok() && found == 0) {
-    session.failures().Report(
-        "get", absl::NotFoundError(absl::StrCat("bucket ", bucket.empty() ? "default" : bucket,
-                                                " has no name that starts with \"", prefix, "\"")));
+    session.failures().Report("get",
+                              absl::NotFoundError(absl::StrCat("bucket ", bucket.empty() ? "default" : bucket,
+                                                               " has no name that starts with \"", prefix, "\"")));
   }
   if (failed > 0) {
     std::fprintf(stderr, "coffer: %llu of %llu were not fetched\n", static_cast<unsigned long long>(failed),

@@ -22,8 +22,7 @@ void RunHash(Session& session, std::vector<std::string> paths) {
   for (const std::string& path : paths) {
     if (session.stopped()) return;
     absl::StatusOr<std::unique_ptr<FileSource>> source =
-        path == "-" ? FileSource::FromFd(UniqueFd(::dup(STDIN_FILENO)), "standard input")
-                    : FileSource::Open(path);
+        path == "-" ? FileSource::FromFd(UniqueFd(::dup(STDIN_FILENO)), "standard input") : FileSource::Open(path);
     std::atomic<uint64_t> size_bytes = 0;
     const auto count = [&](int64_t bytes) {
       size_bytes += bytes;

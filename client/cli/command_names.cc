@@ -9,8 +9,8 @@ namespace coffer::client::cli {
 namespace {
 
 void RunLs(Session& session, const std::string& bucket, const std::string& prefix) {
-  const absl::Status status = session.client().ForEachReference(
-      {.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
+  const absl::Status status =
+      session.client().ForEachReference({.bucket = bucket, .prefix = prefix}, [&](const Reference& reference) {
         if (session.stopped()) return absl::CancelledError("");
         if (session.json()) {
           session.out().Object(JsonOf(reference));
@@ -57,9 +57,7 @@ void RunStat(Session& session, const std::string& bucket, const std::vector<std:
   });
   for (const std::string& blob : blobs) {
     if (session.stopped()) break;
-    stats.Add([&session, &bucket, blob] {
-      return Outcome{blob, session.client().Stat(SelectorOf(bucket, blob))};
-    });
+    stats.Add([&session, &bucket, blob] { return Outcome{blob, session.client().Stat(SelectorOf(bucket, blob))}; });
   }
   stats.Finish();
 }
@@ -99,9 +97,8 @@ void AddRm(CLI::App& app, Command* chosen) {
       if (session.interrupted()) return;
       if (!deleted.ok()) return session.failures().Report("rm", deleted.status());
       if (session.json()) {
-        session.out().Object({{"bucket", bucket->empty() ? "default" : *bucket},
-                              {"names", all.size()},
-                              {"deleted", *deleted}});
+        session.out().Object(
+            {{"bucket", bucket->empty() ? "default" : *bucket}, {"names", all.size()}, {"deleted", *deleted}});
       }
     };
   });

@@ -16,8 +16,7 @@ CLI::Option* AddRaw(CLI::App& command, const std::string& flags, const std::stri
 
 }  // namespace
 
-CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value,
-                      const std::string& description) {
+CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value, const std::string& description) {
   return command
       .add_option_function<std::vector<std::string>>(
           flags, [value](const std::vector<std::string>& results) { *value = results.back(); }, description)

@@ -43,10 +43,9 @@ bool CheckInputs(const PutArguments& arguments, Session& session, Progress& prog
                 return false;
               }
               if (!may_collide || names.insert(input.name).second) return true;
-              refuse(input.name.empty()
-                         ? std::string("- (standard input) is given twice")
-                         : absl::StrCat("two inputs have the name ", input.name, ", the second is ", input.path,
-                                        "; nothing was sent"));
+              refuse(input.name.empty() ? std::string("- (standard input) is given twice")
+                                        : absl::StrCat("two inputs have the name ", input.name, ", the second is ",
+                                                       input.path, "; nothing was sent"));
               return false;
             },
         .skipped = [](const std::string&) {},
@@ -100,9 +99,8 @@ void RunPut(const PutArguments& arguments, Session& session) {
   Progress progress(session.draws_progress(), "files");
   if (!CheckInputs(arguments, session, progress)) return;
   uint64_t skipped = 0;
-  InOrder<PutOutcome> puts(
-      arguments.paths.size() == 1 && !arguments.recursive ? 1 : kConcurrentCalls, kResultWindow,
-      [&](PutOutcome outcome) { Print(session, arguments.options.bucket, outcome); });
+  InOrder<PutOutcome> puts(arguments.paths.size() == 1 && !arguments.recursive ? 1 : kConcurrentCalls, kResultWindow,
+                           [&](PutOutcome outcome) { Print(session, arguments.options.bucket, outcome); });
   Walk(arguments.paths, arguments.recursive,
        {.file =
             [&](const Input& input) {
@@ -113,10 +111,8 @@ void RunPut(const PutArguments& arguments, Session& session) {
               return !session.stopped();
             },
         .skipped = [&](const std::string&) { ++skipped; },
-        .failed =
-            [&](const std::string& path, const absl::Status& status) {
-              session.failures().Report(path, status);
-            }});
+        .failed = [&](const std::string& path,
+                      const absl::Status& status) { session.failures().Report(path, status); }});
   puts.Finish();
   if (skipped > 0 && !session.stopped()) {
     std::fprintf(stderr, "coffer: skipped %llu symbolic links, sockets, devices or FIFOs\n",

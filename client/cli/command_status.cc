@@ -7,9 +7,7 @@
 namespace coffer::client::cli {
 namespace {
 
-std::string Amount(uint64_t size_bytes) {
-  return absl::StrCat(size_bytes, " bytes (", FormatBytes(size_bytes), ")");
-}
+std::string Amount(uint64_t size_bytes) { return absl::StrCat(size_bytes, " bytes (", FormatBytes(size_bytes), ")"); }
 
 void PrintText(Output& out, const ServerStatus& status) {
   out.Line(absl::StrCat("version:         ", status.version));
@@ -25,8 +23,8 @@ void PrintText(Output& out, const ServerStatus& status) {
   out.Line(absl::StrCat("disk:            ", FormatBytes(status.disk_free_bytes), " free of ",
                         FormatBytes(status.disk_total_bytes), ", puts stop at ",
                         FormatBytes(status.disk_low_water_bytes)));
-  out.Line(absl::StrCat("puts:            ", status.puts_new, " new, ", status.puts_deduplicated,
-                        " deduplicated (", FormatBytes(status.deduplicated_bytes), " not stored again)"));
+  out.Line(absl::StrCat("puts:            ", status.puts_new, " new, ", status.puts_deduplicated, " deduplicated (",
+                        FormatBytes(status.deduplicated_bytes), " not stored again)"));
 }
 
 Json JsonOfStatus(const ServerStatus& status) {

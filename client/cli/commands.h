@@ -23,16 +23,13 @@ void AddStatus(CLI::App& app, Command* chosen);
 void AddHash(CLI::App& app, Command* chosen);
 
 // `get --prefix`: everything that starts with `prefix`, to files below `directory`.
-void GetMany(Session& session, const std::string& bucket, const std::string& prefix,
-             const std::string& directory);
+void GetMany(Session& session, const std::string& bucket, const std::string& prefix, const std::string& directory);
 
 // An option with one value.
-CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value,
-                      const std::string& description);
+CLI::Option* AddValue(CLI::App& command, const std::string& flags, std::string* value, const std::string& description);
 
 // An option that is a size or an offset, in bytes.
-CLI::Option* AddByteCount(CLI::App& command, const std::string& flags, uint64_t* value,
-                          const std::string& description);
+CLI::Option* AddByteCount(CLI::App& command, const std::string& flags, uint64_t* value, const std::string& description);
 
 // Any number of positional arguments; and one of them, or an option that may be repeated. Read both with results():
 // that is what the user typed, unchanged. (CLI11 would take "[a,b]" apart and read "{}" as nothing.)

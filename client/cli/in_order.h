@@ -23,8 +23,7 @@ class InOrder {
   using Job = std::function<Result()>;
 
   // At most `window` jobs are waiting, running or done but not emitted.
-  InOrder(int threads, size_t window, std::function<void(Result)> emit)
-      : window_size_(window), emit_(std::move(emit)) {
+  InOrder(int threads, size_t window, std::function<void(Result)> emit) : window_size_(window), emit_(std::move(emit)) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
   }
   ~InOrder() {
@@ -100,7 +99,7 @@ class InOrder {
   const size_t window_size_;
   const std::function<void(Result)> emit_;
   std::deque<std::shared_ptr<Slot>> window_;  // of the thread that adds
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;                          // guards what follows
   std::condition_variable added_;
   std::condition_variable done_;
   std::deque<std::shared_ptr<Slot>> waiting_;

@@ -31,8 +31,7 @@ std::string FormatProgress(const ProgressState& state, const std::string& items_
   const bool known = state.total_bytes > 0 && state.bytes <= state.total_bytes;
   if (known) {
     absl::StrAppend(&line, " of ", FormatBytes(state.total_bytes), "  ",
-                    static_cast<int>(100.0 * static_cast<double>(state.bytes) /
-                                     static_cast<double>(state.total_bytes)),
+                    static_cast<int>(100.0 * static_cast<double>(state.bytes) / static_cast<double>(state.total_bytes)),
                     "%");
   }
   absl::StrAppend(&line, "  ", FormatBytes(static_cast<uint64_t>(rate)), "/s");

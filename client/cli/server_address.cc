@@ -40,7 +40,8 @@ absl::Status CheckServerAddress(absl::string_view address) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the server address \"", absl::Utf8SafeCEscape(address),
       "\" (--server or COFFER_SERVER) must be HOST:PORT, with a port of 1 to 65535 and an IPv6 address in brackets, or "
-      "unix:PATH, with a path of 1 to ", kMaxPathBytes, " bytes; such as 127.0.0.1:7420"));
+      "unix:PATH, with a path of 1 to ",
+      kMaxPathBytes, " bytes; such as 127.0.0.1:7420"));
 }
 
 }  // namespace coffer::client::cli

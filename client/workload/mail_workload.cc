@@ -46,8 +46,7 @@ std::string MailContent::Bytes() const {
   return bytes;
 }
 
-MailWorkload::MailWorkload(uint64_t seed, uint64_t mails_per_month)
-    : random_(seed), mails_per_month_(mails_per_month) {
+MailWorkload::MailWorkload(uint64_t seed, uint64_t mails_per_month) : random_(seed), mails_per_month_(mails_per_month) {
   // Two seeds shall not make the same content.
   next_number_ = Mix(seed) | 1;
   StartMonth();
@@ -114,10 +113,8 @@ void MailWorkload::Deliver() {
   const std::string& bucket = months_.back().bucket;
   for (int i = 0; i < recipients; ++i) {
     const std::string name = absl::StrCat("inbox/", mail, "/", i);
-    pending_.push_back(
-        {MailOperation::Kind::kPut, bucket, name + "/header", {next_number_++, HeaderBytes()}, false});
-    pending_.push_back(
-        {MailOperation::Kind::kPut, bucket, name + "/body", body.content, body.is_known || i > 0});
+    pending_.push_back({MailOperation::Kind::kPut, bucket, name + "/header", {next_number_++, HeaderBytes()}, false});
+    pending_.push_back({MailOperation::Kind::kPut, bucket, name + "/body", body.content, body.is_known || i > 0});
     if (body.has_attachment && Uniform() < 0.40) {
       pending_.push_back({MailOperation::Kind::kDelete, bucket, name + "/body", body.content, false});
     }

@@ -6,7 +6,8 @@
 //   body       95 %: lognormal, median 7 KiB, sigma 1.0; 5 %, with an attachment: median 180 KiB, sigma 1.8, at most
 //              50 MiB. An attachment was seen before in 36 % of cases.
 //   header     lognormal, median 3.5 KiB, sigma 0.5, from 0.5 to 16 KiB; never the same twice
-//   recipients 70 % one, 25 % two to five, 5 % six to fifty; each has header and body under a name of its own, so a body
+//   recipients 70 % one, 25 % two to five, 5 % six to fifty; each has header and body under a name of its own, so a
+//   body
 //              is put once a recipient
 //   queue      a mail is put there as a whole first and deleted when it is delivered
 //   mix        80 % gets, of which 85 % are of headers; 20 % puts; deletes come beside them

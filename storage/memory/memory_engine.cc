@@ -50,9 +50,7 @@ class MemoryContent : public Content {
 
 class MemoryEngine : public Engine {
  public:
-  absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t) override {
-    return std::make_unique<MemoryStaging>(*this);
-  }
+  absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t) override { return std::make_unique<MemoryStaging>(*this); }
 
   void CountStaged(int64_t bytes) { staging_bytes_ += bytes; }
 

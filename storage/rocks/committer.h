@@ -55,9 +55,9 @@ class Committer {
   Committer(Database& database, const EngineTotals& totals) : database_(database), totals_(totals) {}
 
   // Returns once the operation's rows are on disk, or with its own error and no rows. `size_bytes` is about what
-  // it will add. RESOURCE_EXHAUSTED while the database waits for space to flush: nothing was written, and it may be tried again.
-  // UNAVAILABLE after a write or sync has failed, for this and every later call: what the disk holds then is known
-  // only after a restart.
+  // it will add. RESOURCE_EXHAUSTED while the database waits for space to flush: nothing was written, and it may be
+  // tried again. UNAVAILABLE after a write or sync has failed, for this and every later call: what the disk holds then
+  // is known only after a restart.
   absl::Status Commit(size_t size_bytes, Operation operation);
 
   EngineTotals totals() const;

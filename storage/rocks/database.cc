@@ -115,9 +115,9 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& data_dir) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     const ssize_t got = pread(fd, holder, sizeof(holder) - 1, 0);
     const absl::string_view pid = absl::StripSuffix(absl::string_view(holder, got > 0 ? got : 0), "\n");
-    return absl::FailedPreconditionError(
-        absl::StrCat("data directory ", data_dir, " is in use by process ", pid.empty() ? "(unknown)" : pid,
-                     ": stop it, or choose another directory"));
+    return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " is in use by process ",
+                                                      pid.empty() ? "(unknown)" : pid,
+                                                      ": stop it, or choose another directory"));
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
@@ -149,10 +149,9 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   std::vector<std::string> known(std::begin(kFamilies), std::end(kFamilies));
   std::sort(known.begin(), known.end());
   if (found != known) {
-    return absl::FailedPreconditionError(absl::StrCat("database ", path, " has the column families ",
-                                                      absl::StrJoin(found, ", "), ", but this program knows ",
-                                                      absl::StrJoin(known, ", "),
-                                                      ": use the program that wrote it, or a newer one"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "database ", path, " has the column families ", absl::StrJoin(found, ", "), ", but this program knows ",
+        absl::StrJoin(known, ", "), ": use the program that wrote it, or a newer one"));
   }
   return Open(path, env, false);
 }

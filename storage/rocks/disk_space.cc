@@ -31,10 +31,10 @@ absl::Status DiskSpace::Check(uint64_t wanted_bytes) const {
   const uint64_t needed_bytes = room->low_water_bytes + wanted_bytes;
   if (room->free_bytes >= needed_bytes + unflushed_bytes) return absl::OkStatus();
   if (room->free_bytes >= needed_bytes) flush_();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("no space: the disk has ", room->free_bytes, " bytes free, ", unflushed_bytes,
-                   " of them needed for what is in memory and ", wanted_bytes, " for this put; puts stop at ",
-                   room->low_water_bytes, ": free some space, deletes still work"));
+  return absl::ResourceExhaustedError(absl::StrCat("no space: the disk has ", room->free_bytes, " bytes free, ",
+                                                   unflushed_bytes, " of them needed for what is in memory and ",
+                                                   wanted_bytes, " for this put; puts stop at ", room->low_water_bytes,
+                                                   ": free some space, deletes still work"));
 }
 
 }  // namespace coffer::rocks

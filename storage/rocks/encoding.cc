@@ -132,9 +132,7 @@ absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view v
   return decoded;
 }
 
-std::string ReferenceKey(BucketId bucket, absl::string_view name) {
-  return absl::StrCat(BigEndian64(bucket), name);
-}
+std::string ReferenceKey(BucketId bucket, absl::string_view name) { return absl::StrCat(BigEndian64(bucket), name); }
 
 std::string NameInReferenceKey(absl::string_view key) {
   key.remove_prefix(std::min<size_t>(key.size(), sizeof(BucketId)));
@@ -205,8 +203,8 @@ std::string PieceKey(ContentId content, const PieceId& id) {
 
 std::string EncodeTotals(absl::string_view key, const EngineTotals& totals) {
   Writer writer;
-  for (uint64_t number : {totals.blobs, totals.content_bytes, totals.references, totals.referenced_bytes,
-                          totals.buckets}) {
+  for (uint64_t number :
+       {totals.blobs, totals.content_bytes, totals.references, totals.referenced_bytes, totals.buckets}) {
     writer.Number64(number);
   }
   return std::move(writer).Seal(Kind::kTotals, key);
@@ -215,8 +213,8 @@ std::string EncodeTotals(absl::string_view key, const EngineTotals& totals) {
 absl::StatusOr<EngineTotals> DecodeTotals(absl::string_view key, absl::string_view value) {
   Reader reader(value);
   EngineTotals totals;
-  for (uint64_t* number : {&totals.blobs, &totals.content_bytes, &totals.references, &totals.referenced_bytes,
-                           &totals.buckets}) {
+  for (uint64_t* number :
+       {&totals.blobs, &totals.content_bytes, &totals.references, &totals.referenced_bytes, &totals.buckets}) {
     *number = reader.Number64();
   }
   if (!reader.CheckFits(Kind::kTotals, key) || !reader.rest().empty()) return DamagedRow("the row of totals");

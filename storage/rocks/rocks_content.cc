@@ -24,8 +24,8 @@ class InlineContent : public Content {
     const absl::string_view pieces = absl::string_view(value_).substr(inline_offset_);
     const size_t page_bytes = size_bytes_ == 0 ? 0 : (PageUnits(1, 0, size_bytes_) - 1) * kParentBytes;
     if (pieces.size() != page_bytes + size_bytes_) {
-      return absl::DataLossError(absl::StrCat("the record holds ", pieces.size(), " bytes of content and tree instead of ",
-                                              page_bytes + size_bytes_));
+      return absl::DataLossError(absl::StrCat("the record holds ", pieces.size(),
+                                              " bytes of content and tree instead of ", page_bytes + size_bytes_));
     }
     return id.level == 0 ? pieces.substr(page_bytes) : pieces.substr(0, page_bytes);
   }

@@ -111,12 +111,12 @@ class RocksEngine : public Engine {
     const std::string key_prefix = ReferenceKey(in->id, prefix);
     const std::string key_after = ReferenceKey(in->id, after);
     std::vector<ListedReference> page;
-    absl::Status status = ScanRows(*database_, database_->references(),
-                                   {.prefix = key_prefix, .after = key_after, .limit = limit},
-                                   [&](absl::string_view key, absl::string_view value) {
-                                     page.push_back({NameInReferenceKey(key), DecodeReference(key, bucket, value)});
-                                     return absl::OkStatus();
-                                   });
+    absl::Status status =
+        ScanRows(*database_, database_->references(), {.prefix = key_prefix, .after = key_after, .limit = limit},
+                 [&](absl::string_view key, absl::string_view value) {
+                   page.push_back({NameInReferenceKey(key), DecodeReference(key, bucket, value)});
+                   return absl::OkStatus();
+                 });
     if (!status.ok()) return status;
     return page;
   }
@@ -186,14 +186,13 @@ class RocksEngine : public Engine {
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
     std::vector<Digest> page;
     const absl::string_view after_key = after.has_value() ? after->view() : "";
-    absl::Status status = ScanRows(*database_, database_->records(),
-                                   {.prefix = "", .after = after_key, .limit = limit},
-                                   [&](absl::string_view key, absl::string_view) {
-                                     absl::StatusOr<Digest> digest = Digest::FromBytes(key);
-                                     if (digest.ok()) page.push_back(*digest);
-                                     return digest.ok() ? absl::OkStatus()
-                                                        : absl::DataLossError("a record has a key that is no digest");
-                                   });
+    absl::Status status =
+        ScanRows(*database_, database_->records(), {.prefix = "", .after = after_key, .limit = limit},
+                 [&](absl::string_view key, absl::string_view) {
+                   absl::StatusOr<Digest> digest = Digest::FromBytes(key);
+                   if (digest.ok()) page.push_back(*digest);
+                   return digest.ok() ? absl::OkStatus() : absl::DataLossError("a record has a key that is no digest");
+                 });
     if (!status.ok()) return status;
     return page;
   }
@@ -268,8 +267,8 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   if (!database.ok()) return database.status();
   absl::StatusOr<rocks::StartState> state = rocks::ReadStartState(**database, options.data_dir);
   if (!state.ok()) return state.status();
-  auto engine = std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state),
-                                                     options.data_dir);
+  auto engine =
+      std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state), options.data_dir);
   if (absl::Status status = engine->FinishLeftovers(); !status.ok()) return status;
   return engine;
 }

@@ -46,9 +46,9 @@ absl::Status DropContent(Database& database, Committer& committer, ContentId con
   const std::string end = BigEndian64(content + 1);
   const rocksdb::Slice begin_slice(begin);
   const rocksdb::Slice end_slice(end);
-  absl::Status status = ToStatus(
-      rocksdb::DeleteFilesInRange(&database.db(), database.content(), &begin_slice, &end_slice, false),
-      "dropping unpublished content");
+  absl::Status status =
+      ToStatus(rocksdb::DeleteFilesInRange(&database.db(), database.content(), &begin_slice, &end_slice, false),
+               "dropping unpublished content");
   while (status.ok()) {
     std::vector<std::string> keys;
     status = ScanRows(database, database.content(), {.prefix = begin, .limit = kDropSlice},
@@ -90,8 +90,7 @@ absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Sp
   return deduplicated;
 }
 
-PublishingDigests::Claim::Claim(PublishingDigests& digests, const Digest& digest)
-    : digests_(digests), digest_(digest) {
+PublishingDigests::Claim::Claim(PublishingDigests& digests, const Digest& digest) : digests_(digests), digest_(digest) {
   std::unique_lock lock(digests_.mutex_);
   digests_.freed_.wait(lock, [this] { return !digests_.held_.contains(digest_); });
   digests_.held_.insert(digest_);
@@ -163,7 +162,8 @@ absl::Status RocksStaging::MoveToDisk() {
 absl::Status RocksStaging::WritePiece(const PieceId& id, absl::string_view bytes) {
   if (writer_ == nullptr) {
     const rocksdb::Options& options = context_.database.content_options();
-    writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options), options, context_.database.content());
+    writer_ =
+        std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options), options, context_.database.content());
     files_.push_back(absl::StrCat(context_.staging_dir, "/", content_id_, "-", files_.size(), ".sst"));
     absl::Status status = ToStatus(writer_->Open(files_.back()), "opening a staging file");
     if (!status.ok()) return status;

@@ -64,8 +64,8 @@ bool Among(const std::string& name, std::initializer_list<const char*> algorithm
 }
 
 // `ours` beside the official BLAKE3 and the other peers named, all over the same message.
-void AgainstPeers(TimedRows& table, const std::string& name, ByteSpan bytes,
-                  const std::function<void()>& ours, std::initializer_list<const char*> algorithms) {
+void AgainstPeers(TimedRows& table, const std::string& name, ByteSpan bytes, const std::function<void()>& ours,
+                  std::initializer_list<const char*> algorithms) {
   if (const Peer* official = OfficialBlake3()) {
     table.Add(name, ours, official->name, [&] { official->hash(bytes); });
   }
@@ -78,12 +78,10 @@ void OneShots(TimedRows& table) {
   table.Section("One message in memory, one thread");
   for (size_t size : {4, 100, 1000, 10000, 65536, 100000, 131072, 262144, 524288, 1000000, 10000000}) {
     const ByteSpan bytes = DataOf(size);
-    AgainstPeers(table, "oneshot/" + std::to_string(size), bytes, [&] { HashOne(bytes); },
-                 {"blake2b", "sha256"});
+    AgainstPeers(table, "oneshot/" + std::to_string(size), bytes, [&] { HashOne(bytes); }, {"blake2b", "sha256"});
   }
   table.Section("One message in memory, one thread: sizes around chunks and groups");
-  for (size_t size :
-       {64, 256, 512, 1024, 1025, 2048, 3072, 4096, 6000, 8192, 11264, 15360, 16384, 20000, 32768}) {
+  for (size_t size : {64, 256, 512, 1024, 1025, 2048, 3072, 4096, 6000, 8192, 11264, 15360, 16384, 20000, 32768}) {
     const ByteSpan bytes = DataOf(size);
     AgainstPeers(table, "oneshot/" + std::to_string(size), bytes, [&] { HashOne(bytes); }, {});
   }
@@ -102,8 +100,7 @@ void Parallel(TimedRows& table, const Options& options) {
     table.Add(
         name, [&] { HashTree(&pool, bytes, size, false); }, "coffer one thread", [&] { HashOne(bytes); });
   }
-  table.Section("A stream of unaligned 60 KiB pieces, " + std::to_string(threads) +
-                " workers, beside one buffer");
+  table.Section("A stream of unaligned 60 KiB pieces, " + std::to_string(threads) + " workers, beside one buffer");
   for (size_t size : {1000000, 10000000, 100000000}) {
     if (options.quick && size > 10000000) continue;
     const ByteSpan bytes = DataOf(size);
@@ -116,8 +113,8 @@ void Parallel(TimedRows& table, const Options& options) {
   for (size_t size : {1000000, 10000000}) {
     const ByteSpan bytes = DataOf(size);
     table.Add(
-        "outboard/" + std::to_string(size), [&] { HashTree(nullptr, bytes, size, true); },
-        "coffer, no outboard", [&] { HashTree(nullptr, bytes, size, false); });
+        "outboard/" + std::to_string(size), [&] { HashTree(nullptr, bytes, size, true); }, "coffer, no outboard",
+        [&] { HashTree(nullptr, bytes, size, false); });
   }
 }
 
@@ -138,8 +135,7 @@ double TwoThreadsNs(size_t size, size_t messages) {
 
 void TwoWorkers(TimedRows& table, const Options& options) {
   Unpin();
-  table.Section(
-      "Two workers on one message, beside two independent threads on a message each (ns a message)");
+  table.Section("Two workers on one message, beside two independent threads on a message each (ns a message)");
   WorkerPool pool(2);
   for (size_t size : {1000000, 10000000, 50000000}) {
     const std::string name = "two-workers/" + std::to_string(size);
@@ -169,8 +165,7 @@ void Streams(TimedRows& table, const Options& options) {
     size_t piece_bytes;
     size_t times;
   };
-  for (const Case& c :
-       {Case{"updates/64KiB-x-1000", 64 << 10, 1000}, Case{"updates/512KiB-x-20", 512 << 10, 20}}) {
+  for (const Case& c : {Case{"updates/64KiB-x-1000", 64 << 10, 1000}, Case{"updates/512KiB-x-20", 512 << 10, 20}}) {
     table.Section(std::string("Long streams on one thread: ") + c.name);
     const size_t times = options.quick ? c.times / 10 : c.times;
     const ByteSpan piece = DataOf(c.piece_bytes);
@@ -199,9 +194,8 @@ void Messages(TimedRows& table) {
   table.Section("Messages one by one, one thread, against many algorithms");
   for (size_t size : {5000000, 1024, 10}) {
     const ByteSpan bytes = DataOf(size);
-    AgainstPeers(
-        table, "message/" + std::to_string(size), bytes, [&] { HashOne(bytes); },
-        {"md5", "sha1", "sha256", "sha512", "sha3-256", "blake2b", "blake2s", "ripemd160", "xxh3-128"});
+    AgainstPeers(table, "message/" + std::to_string(size), bytes, [&] { HashOne(bytes); },
+                 {"md5", "sha1", "sha256", "sha512", "sha3-256", "blake2b", "blake2s", "ripemd160", "xxh3-128"});
   }
 }
 
@@ -312,15 +306,15 @@ void Files(TimedRows& table, const Options& options, size_t file_mib) {
   const int file = ::mkstemp(path.data());
   for (size_t i = 0; i < file_mib; ++i) {
     const ByteSpan part = DataOf(1 << 20, i % 100 << 20);
-    if (::write(file, part.data(), part.size()) != static_cast<ssize_t>(part.size()))
-      std::perror("hash_bench: write");
+    if (::write(file, part.data(), part.size()) != static_cast<ssize_t>(part.size())) std::perror("hash_bench: write");
   }
   ::close(file);
   Unpin();
   // The coffer that was built beside this program.
   const std::string coffer = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "coffer";
-  table.AddTimes(name, options.quick ? 3 : 7, [&] { return CommandNs(coffer + " hash " + path); }, "b3sum",
-                 [&] { return CommandNs("b3sum " + path); });
+  table.AddTimes(
+      name, options.quick ? 3 : 7, [&] { return CommandNs(coffer + " hash " + path); }, "b3sum",
+      [&] { return CommandNs("b3sum " + path); });
   ::unlink(path.c_str());
   PinToOneCore();
 }

@@ -36,14 +36,9 @@ void AddOpenSsl(Peers& peers) {
 #if HAVE_OPENSSL
   OSSL_PROVIDER_load(nullptr, "default");
   OSSL_PROVIDER_load(nullptr, "legacy");
-  const std::pair<const char*, const char*> algorithms[] = {{"md5", "MD5"},
-                                                            {"sha1", "SHA1"},
-                                                            {"sha256", "SHA256"},
-                                                            {"sha512", "SHA512"},
-                                                            {"sha3-256", "SHA3-256"},
-                                                            {"blake2b", "BLAKE2B-512"},
-                                                            {"blake2s", "BLAKE2S-256"},
-                                                            {"ripemd160", "RIPEMD160"}};
+  const std::pair<const char*, const char*> algorithms[] = {
+      {"md5", "MD5"},           {"sha1", "SHA1"},           {"sha256", "SHA256"},       {"sha512", "SHA512"},
+      {"sha3-256", "SHA3-256"}, {"blake2b", "BLAKE2B-512"}, {"blake2s", "BLAKE2S-256"}, {"ripemd160", "RIPEMD160"}};
   for (const auto& [name, openssl_name] : algorithms) {
     const EVP_MD* const md = EVP_MD_fetch(nullptr, openssl_name, nullptr);
     if (md == nullptr) {
@@ -90,8 +85,7 @@ void AddNettle(Peers& peers) {
 void AddOthers(Peers& peers) {
 #if HAVE_XXHASH
   peers.found.push_back({"xxh3-128 xxhash", [](ByteSpan bytes) {
-                           Consume(
-                               static_cast<unsigned char>(XXH3_128bits(bytes.data(), bytes.size()).low64));
+                           Consume(static_cast<unsigned char>(XXH3_128bits(bytes.data(), bytes.size()).low64));
                          }});
 #else
   peers.missing.push_back("xxhash");
@@ -129,8 +123,7 @@ const Peers& AllPeers() {
 
 const Peer* OfficialBlake3() {
 #if HAVE_OFFICIAL_BLAKE3
-  static const Peer* const peer =
-      new Peer{"blake3 official", [](ByteSpan bytes) { HashStreamOfficially(bytes, 1); }};
+  static const Peer* const peer = new Peer{"blake3 official", [](ByteSpan bytes) { HashStreamOfficially(bytes, 1); }};
   return peer;
 #else
   return nullptr;

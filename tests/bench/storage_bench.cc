@@ -163,9 +163,8 @@ class StorageBench {
     };
     read(0, 0);
     for (int round = 0; round < rounds_; ++round) {
-      row.samples.push_back(Rate(1, [&](int, uint64_t i, std::string&) {
-        read((i * 7919 * 4096) % (kBlobBytes - 64 * kKiB), 64 * kKiB);
-      }));
+      row.samples.push_back(Rate(
+          1, [&](int, uint64_t i, std::string&) { read((i * 7919 * 4096) % (kBlobBytes - 64 * kKiB), 64 * kKiB); }));
     }
     table_.Print(row);
     Row sequential{"sequential verified read of 256 MiB, warm", "MB/s", {}, "", {}, true};
@@ -176,7 +175,11 @@ class StorageBench {
   }
 
   void AbsentLookups() {
-    Row row{absl::StrCat("look-up of an absent digest, ", store_->GetStatus().totals.blobs, " blobs"), "us", {}, "", {},
+    Row row{absl::StrCat("look-up of an absent digest, ", store_->GetStatus().totals.blobs, " blobs"),
+            "us",
+            {},
+            "",
+            {},
             false};
     for (int round = 0; round < rounds_; ++round) {
       std::vector<Digest> absent(10000);
@@ -306,7 +309,8 @@ int Main(int argc, char** argv) {
   std::string directory;
   app.add_flag("--quick", quick, "End within 30 seconds");
   app.add_flag("--json", json, "One object a line");
-  app.add_option("--dir", directory, "Where to write: new or empty, and removed afterwards")->default_val("storage-bench-data");
+  app.add_option("--dir", directory, "Where to write: new or empty, and removed afterwards")
+      ->default_val("storage-bench-data");
   CLI11_PARSE(app, argc, argv);
   std::error_code error;
   std::filesystem::create_directories(directory, error);

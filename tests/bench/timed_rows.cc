@@ -60,11 +60,9 @@ void TimedRows::Add(const std::string& name, const std::function<void()>& ours, 
   const double turn_ns = std::max(TimeOf(ours, 1) + TimeOf(theirs, 1), 2 * kSampleNs);
   // Long calls get fewer turns, but never too few for a median.
   const double budget_ns = options_.quick ? 0.3e9 : 3e9;
-  const int turns =
-      std::clamp(static_cast<int>(budget_ns / turn_ns), options_.quick ? 3 : 7, options_.quick ? 7 : 31);
+  const int turns = std::clamp(static_cast<int>(budget_ns / turn_ns), options_.quick ? 3 : 7, options_.quick ? 7 : 31);
   AddTimes(
-      name, turns, [&] { return TimeOf(ours, our_calls); }, control,
-      [&] { return TimeOf(theirs, their_calls); });
+      name, turns, [&] { return TimeOf(ours, our_calls); }, control, [&] { return TimeOf(theirs, their_calls); });
 }
 
 void TimedRows::AddTimes(const std::string& name, int turns, const std::function<double()>& ours_ns,

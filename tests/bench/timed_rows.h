@@ -43,8 +43,8 @@ class TimedRows {
            const std::function<void()>& theirs);
 
   // The same with functions that return their time, `turns` times each.
-  void AddTimes(const std::string& name, int turns, const std::function<double()>& ours_ns,
-                const std::string& control, const std::function<double()>& theirs_ns);
+  void AddTimes(const std::string& name, int turns, const std::function<double()>& ours_ns, const std::string& control,
+                const std::function<double()>& theirs_ns);
 
  private:
   void Print(const Row& row);

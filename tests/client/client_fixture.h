@@ -36,7 +36,7 @@ inline ClientOptions Impatient() {
 
 // Fails the first `times` calls of `rpc`.
 inline std::function<grpc::Status(const std::string&)> FailFirst(const std::string& rpc, int times,
-                                                          grpc::StatusCode code) {
+                                                                 grpc::StatusCode code) {
   auto left = std::make_shared<std::atomic<int>>(times);
   return [=](const std::string& called) {
     if (called == rpc && left->fetch_sub(1) > 0) return grpc::Status(code, "as told");

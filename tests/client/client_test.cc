@@ -72,8 +72,8 @@ TEST_F(ClientTest, PutIsRepeatedWhenTheServerIsUnavailable) {
   server_.faults().before = FailFirst("Put", 2, grpc::StatusCode::UNAVAILABLE);
   int64_t progress = 0;
   const std::string content = Pattern(3 << 20);
-  const auto put = client_.PutBytes(
-      BytesOf(content), {.name = "n", .progress = [&](int64_t bytes) { progress += bytes; }});
+  const auto put =
+      client_.PutBytes(BytesOf(content), {.name = "n", .progress = [&](int64_t bytes) { progress += bytes; }});
   ASSERT_TRUE(put.ok()) << put.status();
   EXPECT_EQ(server_.Calls("Put"), 3);
   EXPECT_EQ(server_.Content("n"), content);
@@ -130,9 +130,7 @@ TEST_F(ClientTest, RetriesAreLimited) {
 }
 
 TEST_F(ClientTest, AFailureOfTheServerEndsALongPut) {
-  server_.faults().put_message = [] {
-    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "disk is full");
-  };
+  server_.faults().put_message = [] { return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "disk is full"); };
   const auto status = client_.PutBytes(BytesOf(Pattern(64 << 20)), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(), "disk is full");
@@ -227,10 +225,9 @@ TEST_F(ClientTest, VerifyHandsOverFindings) {
   finding.set_problem("chunk group does not match");
   server_.faults().findings = {finding};
   std::vector<VerifyFinding> found;
-  const auto result = client_.Verify({.scope = Selector{"", "n"}},
-                                     {.progress = nullptr, .finding = [&](const VerifyFinding& one) {
-                                        found.push_back(one);
-                                      }});
+  const auto result =
+      client_.Verify({.scope = Selector{"", "n"}},
+                     {.progress = nullptr, .finding = [&](const VerifyFinding& one) { found.push_back(one); }});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->findings, 1u);
   ASSERT_EQ(found.size(), 1u);

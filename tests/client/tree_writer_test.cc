@@ -17,16 +17,16 @@ using testing::TemporaryDirectory;
 using testing::WriteFile;
 
 TEST(CheckFileName, AcceptsOddNamesThatAreFiles) {
-  for (const char* name : {"a", "a/b/c", "...", "..a", "a..", ".hidden", "-rf", " ", "a b", "a\nb", "a\\b", "ä/ö",
-                           "~", "C:x", "*"}) {
+  for (const char* name :
+       {"a", "a/b/c", "...", "..a", "a..", ".hidden", "-rf", " ", "a b", "a\nb", "a\\b", "ä/ö", "~", "C:x", "*"}) {
     EXPECT_TRUE(CheckFileName(name).ok()) << name;
   }
   EXPECT_TRUE(CheckFileName(std::string(255, 'x')).ok());
 }
 
 TEST(CheckFileName, RefusesWhatIsNoPathBelow) {
-  for (const char* name : {"", "/", "/a", "a/", "a//b", ".", "..", "./a", "a/.", "a/./b", "../a", "a/..", "a/../b",
-                           "a/../../b", "//a"}) {
+  for (const char* name :
+       {"", "/", "/a", "a/", "a//b", ".", "..", "./a", "a/.", "a/./b", "../a", "a/..", "a/../b", "a/../../b", "//a"}) {
     EXPECT_EQ(CheckFileName(name).code(), absl::StatusCode::kFailedPrecondition) << name;
   }
   EXPECT_FALSE(CheckFileName(absl::string_view("a\0b", 3)).ok());

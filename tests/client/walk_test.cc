@@ -27,10 +27,11 @@ class WalkTest : public ::testing::Test {
                 return names_.size() < stop_after_;
               },
           .skipped = [&](const std::string&) { ++skipped_; },
-          .failed = [&](const std::string& path, const absl::Status& status) {
-            failed_.push_back(path);
-            code_ = status.code();
-          }});
+          .failed =
+              [&](const std::string& path, const absl::Status& status) {
+                failed_.push_back(path);
+                code_ = status.code();
+              }});
   }
 
   TemporaryDirectory directory_;

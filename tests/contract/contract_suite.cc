@@ -34,8 +34,8 @@ namespace {
 // Sizes around every border of groups, rows, segments, inline and gathered content.
 std::vector<size_t> BorderSizes() {
   std::vector<size_t> sizes = {0, 1, 4, 1024, 4096, 11000, 131072, 12582912};
-  for (size_t border : {kGroupBytes, 2 * kGroupBytes, kRowBytes, kSegmentBytes, 2 * kSegmentBytes,
-                        size_t{8} * kSegmentBytes}) {
+  for (size_t border :
+       {kGroupBytes, 2 * kGroupBytes, kRowBytes, kSegmentBytes, 2 * kSegmentBytes, size_t{8} * kSegmentBytes}) {
     for (int delta : {-1, 0, 1}) sizes.push_back(border + delta);
   }
   sizes.push_back(33 * kGroupBytes);
@@ -95,7 +95,8 @@ TEST_P(StoreContract, TakesPiecesOfAnySize) {
 }
 
 TEST_P(StoreContract, ABatchIsPutAndGotAsItsBlobsOneByOne) {
-  const size_t sizes[] = {0, 1, 1000, 1024, 1025, kGroupBytes, kGroupBytes + 1, kRowBytes, 3 * kRowBytes + 1, kSegmentBytes};
+  const size_t sizes[] = {
+      0, 1, 1000, 1024, 1025, kGroupBytes, kGroupBytes + 1, kRowBytes, 3 * kRowBytes + 1, kSegmentBytes};
   std::vector<std::string> contents;
   for (const size_t size : sizes) contents.push_back(RandomBytes(size, size));
   for (int i = 0; i < 200; ++i) contents.push_back(RandomBytes(37 * i % 4000, 1000 + i));
@@ -172,8 +173,14 @@ TEST_P(StoreContract, ReadsExactRanges) {
   const std::string content = RandomBytes(2 * kSegmentBytes + 777, 2);
   ASSERT_TRUE(Put("", "ranged", content).ok());
   const uint64_t size = content.size();
-  std::vector<ByteRange> ranges = {{0, 1}, {size - 1, 1}, {size, 0}, {0, size + 5}, {kGroupBytes - 1, 2},
-                                   {kRowBytes - 1, 2}, {kSegmentBytes - 1, kRowBytes + 2}, {size - 700, 0}};
+  std::vector<ByteRange> ranges = {{0, 1},
+                                   {size - 1, 1},
+                                   {size, 0},
+                                   {0, size + 5},
+                                   {kGroupBytes - 1, 2},
+                                   {kRowBytes - 1, 2},
+                                   {kSegmentBytes - 1, kRowBytes + 2},
+                                   {size - 700, 0}};
   std::mt19937_64 random(3);
   for (int i = 0; i < 50; ++i) {
     const uint64_t offset = random() % size;

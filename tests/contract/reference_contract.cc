@@ -28,8 +28,7 @@ TEST_P(StoreContract, OverwritingSwapsTheReference) {
 
 TEST_P(StoreContract, MetadataIsReplacedAndEmptyStaysEmpty) {
   ASSERT_TRUE(Put("mail", "meta", "same bytes", {{"Content-Type", "text/plain"}, {"x.y_z-1", "µ"}}).ok());
-  EXPECT_EQ(store_->Resolve("mail", "meta")->metadata,
-            (Metadata{{"content-type", "text/plain"}, {"x.y_z-1", "µ"}}));
+  EXPECT_EQ(store_->Resolve("mail", "meta")->metadata, (Metadata{{"content-type", "text/plain"}, {"x.y_z-1", "µ"}}));
   ASSERT_TRUE(Put("mail", "meta", "same bytes", {{"other", ""}}).ok());
   EXPECT_EQ(store_->Resolve("mail", "meta")->metadata, (Metadata{{"other", ""}}));
   ASSERT_TRUE(Put("mail", "meta", "same bytes").ok());
@@ -154,8 +153,9 @@ TEST_P(StoreContract, RefusesBadNamesWithValueAndLimit) {
     std::string said;
   };
   const Case cases[] = {
-      {"", long_name, "1024"},          {"", std::string("a\0b", 3), "NUL"}, {"", "\xff\xfe", "UTF-8"},
-      {long_bucket, "name", "255"},     {"a/b", "name", "a/b"},             {"a\nb", "name", "control"},
+      {"", long_name, "1024"},   {"", std::string("a\0b", 3), "NUL"},
+      {"", "\xff\xfe", "UTF-8"}, {long_bucket, "name", "255"},
+      {"a/b", "name", "a/b"},    {"a\nb", "name", "control"},
       {"\xff", "name", "UTF-8"},
   };
   for (const Case& bad : cases) {
@@ -175,9 +175,9 @@ TEST_P(StoreContract, RefusesBadMetadata) {
   for (int i = 0; i < 65; ++i) many[absl::StrCat("k", i)] = "";
   Metadata large;
   for (int i = 0; i < 9; ++i) large[absl::StrCat("k", i)] = std::string(1000, 'v');
-  for (const Metadata& bad :
-       {Metadata{{"", "v"}}, Metadata{{"a b", "v"}}, Metadata{{std::string(129, 'k'), "v"}},
-        Metadata{{"k", std::string(1025, 'v')}}, Metadata{{"k", "\xff"}}, Metadata{{"K", "1"}, {"k", "2"}}, many, large}) {
+  for (const Metadata& bad : {Metadata{{"", "v"}}, Metadata{{"a b", "v"}}, Metadata{{std::string(129, 'k'), "v"}},
+                              Metadata{{"k", std::string(1025, 'v')}}, Metadata{{"k", "\xff"}},
+                              Metadata{{"K", "1"}, {"k", "2"}}, many, large}) {
     const absl::Status status = Put("", "meta", "content", bad).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   }

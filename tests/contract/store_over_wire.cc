@@ -46,7 +46,7 @@ Metadata MetadataOf(const Message& message) {
 }
 
 Reference FromProto(const v1::Reference& proto) {
-  return {proto.bucket(),     proto.name(),         FromProto(proto.digest()),
+  return {proto.bucket(),     proto.name(),      FromProto(proto.digest()),
           proto.size_bytes(), MetadataOf(proto), FromProto(proto.created())};
 }
 
@@ -115,8 +115,8 @@ class OverWire : public StoreUnderTest {
     absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store_);
     if (!server.ok()) std::abort();
     server_ = *std::move(server);
-    const auto channel = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                             grpc::InsecureChannelCredentials());
+    const auto channel =
+        grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()), grpc::InsecureChannelCredentials());
     blobs_ = v1::BlobService::NewStub(channel);
     references_ = v1::ReferenceService::NewStub(channel);
     admin_ = v1::AdminService::NewStub(channel);
@@ -203,8 +203,8 @@ class OverWire : public StoreUnderTest {
     if (const grpc::Status status = blobs_->Stat(&context, request, &response); !status.ok()) return FromGrpc(status);
     BlobInfo info{FromProto(response.digest()), response.size_bytes(), std::nullopt};
     if (!response.name().empty()) {
-      info.reference = Reference{blob.bucket, response.name(), info.digest, info.size_bytes, MetadataOf(response),
-                                 FromProto(response.created())};
+      info.reference = Reference{blob.bucket,     response.name(),      info.digest,
+                                 info.size_bytes, MetadataOf(response), FromProto(response.created())};
     }
     return info;
   }
@@ -343,9 +343,9 @@ class OverWire : public StoreUnderTest {
 
  private:
   template <typename Request>
-  absl::StatusOr<Reference> Ask(
-      grpc::Status (v1::ReferenceService::Stub::*call)(grpc::ClientContext*, const Request&, v1::Reference*),
-      const Request& request) {
+  absl::StatusOr<Reference> Ask(grpc::Status (v1::ReferenceService::Stub::*call)(grpc::ClientContext*, const Request&,
+                                                                                 v1::Reference*),
+                                const Request& request) {
     v1::Reference response;
     grpc::ClientContext context;
     if (const grpc::Status status = ((*references_).*call)(&context, request, &response); !status.ok()) {

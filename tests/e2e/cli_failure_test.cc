@@ -32,9 +32,10 @@ TEST_F(CliFailureTest, ExitCodesFollowTheServersStatus) {
       {grpc::StatusCode::UNAUTHENTICATED, 5},   {grpc::StatusCode::UNAVAILABLE, 6},
       {grpc::StatusCode::RESOURCE_EXHAUSTED, 7}};
   const std::vector<std::pair<std::string, std::vector<std::string>>> calls = {
-      {"Put", {"put", "f"}},       {"Get", {"get", "n"}},          {"List", {"ls"}},
-      {"Stat", {"stat", "n"}},     {"Delete", {"rm", "n"}},        {"Verify", {"verify", "--all"}},
-      {"Status", {"status"}},      {"ListBuckets", {"bucket", "ls"}}};
+      {"Put", {"put", "f"}},   {"Get", {"get", "n"}},
+      {"List", {"ls"}},        {"Stat", {"stat", "n"}},
+      {"Delete", {"rm", "n"}}, {"Verify", {"verify", "--all"}},
+      {"Status", {"status"}},  {"ListBuckets", {"bucket", "ls"}}};
   for (const auto& [code, exit_code] : codes) {
     for (const auto& [rpc, line] : calls) {
       // A retry of UNAVAILABLE takes a second; one command is enough for it.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/fake_server.h"
 #include "tests/e2e/programs.h"
+#include "tests/support/fake_server.h"
 
 namespace coffer::testing {
 

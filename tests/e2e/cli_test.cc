@@ -33,16 +33,43 @@ TEST_F(CliTest, HelpIsNoError) {
 }
 
 TEST_F(CliTest, BadCommandLinesAreUsageErrors) {
-  const std::vector<std::vector<std::string>> lines = {
-      {}, {"frobnicate"}, {"put"}, {"get"}, {"stat"}, {"rm"}, {"verify"}, {"bucket"}, {"bucket", "create"},
-      {"put", "--frobnicate", "f"}, {"get", "a", "b"}, {"get", "a", "--prefix", "p", "--to", "d"},
-      {"get", "--prefix", "p"}, {"get", "--to", "d"}, {"get", "--offset", "-1", "a"}, {"get", "--offset", "x", "a"},
-      {"verify", "--all", "a"}, {"put", "-n", "", "f"}, {"put", "-b", "", "f"}, {"put", "--expect", "abc", "f"},
-      {"put", "--meta", "novalue", "f"}, {"put", "--meta", "=v", "f"}, {"put", "--meta", "k=1", "--meta", "K=2", "f"},
-      {"put", "-n", "x", "f", "g"}, {"put", "--expect", kEmptyHex, "f", "g"}, {"put", "-", "-"}, {"put", "d"},
-      {"put", "f", "d/f"}, {"put", "-r", "f", "d"}, {"put", "-r", "-n", "x", "d"}, {"bucket", "create", ""},
-      {"--timeout", "0", "status"}, {"ls", "a", "b"}, {"get", "-o", "", "f"}, {"put", "f", ""},
-      {"--bogus"}, {"-b", "docs", "ls"}};
+  const std::vector<std::vector<std::string>> lines = {{},
+                                                       {"frobnicate"},
+                                                       {"put"},
+                                                       {"get"},
+                                                       {"stat"},
+                                                       {"rm"},
+                                                       {"verify"},
+                                                       {"bucket"},
+                                                       {"bucket", "create"},
+                                                       {"put", "--frobnicate", "f"},
+                                                       {"get", "a", "b"},
+                                                       {"get", "a", "--prefix", "p", "--to", "d"},
+                                                       {"get", "--prefix", "p"},
+                                                       {"get", "--to", "d"},
+                                                       {"get", "--offset", "-1", "a"},
+                                                       {"get", "--offset", "x", "a"},
+                                                       {"verify", "--all", "a"},
+                                                       {"put", "-n", "", "f"},
+                                                       {"put", "-b", "", "f"},
+                                                       {"put", "--expect", "abc", "f"},
+                                                       {"put", "--meta", "novalue", "f"},
+                                                       {"put", "--meta", "=v", "f"},
+                                                       {"put", "--meta", "k=1", "--meta", "K=2", "f"},
+                                                       {"put", "-n", "x", "f", "g"},
+                                                       {"put", "--expect", kEmptyHex, "f", "g"},
+                                                       {"put", "-", "-"},
+                                                       {"put", "d"},
+                                                       {"put", "f", "d/f"},
+                                                       {"put", "-r", "f", "d"},
+                                                       {"put", "-r", "-n", "x", "d"},
+                                                       {"bucket", "create", ""},
+                                                       {"--timeout", "0", "status"},
+                                                       {"ls", "a", "b"},
+                                                       {"get", "-o", "", "f"},
+                                                       {"put", "f", ""},
+                                                       {"--bogus"},
+                                                       {"-b", "docs", "ls"}};
   WriteFile(directory_ / "f", "1");
   WriteFile(directory_ / "g", "1");
   WriteFile(directory_ / "d/f", "1");
@@ -107,8 +134,8 @@ TEST_F(CliTest, PutPrintsB3sumLines) {
 
 TEST_F(CliTest, PutTakesNameBucketMetadataAndExpectedDigest) {
   WriteFile(directory_ / "f", "");
-  const ProcessResult result = Coffer({"put", "-b", "photos", "-n", "x/y", "--meta", "a=1", "--meta", "b=c=d",
-                                       "--expect", kEmptyHex, "f"});
+  const ProcessResult result =
+      Coffer({"put", "-b", "photos", "-n", "x/y", "--meta", "a=1", "--meta", "b=c=d", "--expect", kEmptyHex, "f"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, std::string(kEmptyHex) + "  x/y\n");
   EXPECT_EQ(server_.Content("x/y", "photos"), "");
@@ -160,8 +187,8 @@ TEST_F(CliTest, PutReportsEveryFailureAndStoresTheRest) {
 }
 
 TEST_F(CliTest, OddNamesSurviveEveryCommand) {
-  const std::vector<std::string> names = {"-dash", "--help", "a b", "[x,y]", "{}", "put",       "ls",
-                                          "é€😀",  "n\nl",   "b\\s", "\\n",  "'q'", "100%", "~",   "++", "*"};
+  const std::vector<std::string> names = {"-dash", "--help", "a b", "[x,y]", "{}",   "put", "ls", "é€😀",
+                                          "n\nl",  "b\\s",   "\\n", "'q'",   "100%", "~",   "++", "*"};
   for (const std::string& name : names) WriteFile(directory_ / "in/" + name, "content of " + name);
   std::vector<std::string> line = {"put", "--"};
   for (const std::string& name : names) line.push_back("in/" + name);
@@ -254,9 +281,9 @@ TEST_F(CliTest, GetManyNeverWritesOutside) {
   std::filesystem::create_directories(directory_ / "to");
   std::filesystem::create_symlink("../outside", directory_ / "to/link");
   const std::string absolute = directory_ / "outside/absolute";
-  const std::vector<std::string> hostile = {"../up",   "..",      absolute, "a/../../up", "link/f", "a//b",
-                                            "slash/",  "./dot",   ".",      "/",          "x/../y", std::string(256, 'n'),
-                                            "in/a/..", "../to/ok"};
+  const std::vector<std::string> hostile = {
+      "../up", "..", absolute, "a/../../up",          "link/f",  "a//b",    "slash/", "./dot",
+      ".",     "/",  "x/../y", std::string(256, 'n'), "in/a/..", "../to/ok"};
   for (const std::string& name : hostile) server_.Add(name, "evil");
   server_.Add("good", "good");
   server_.Add("file", "file");
@@ -268,8 +295,8 @@ TEST_F(CliTest, GetManyNeverWritesOutside) {
   for (const std::string& file : files) EXPECT_TRUE(file.starts_with("to/")) << file;
   EXPECT_EQ(ReadFile(directory_ / "to/good"), "good");
   // Of "file" and "file/below" only one can be there.
-  EXPECT_THAT(result.err, HasSubstr(std::to_string(hostile.size() + 1) + " of " +
-                                    std::to_string(hostile.size() + 3) + " were not fetched"));
+  EXPECT_THAT(result.err, HasSubstr(std::to_string(hostile.size() + 1) + " of " + std::to_string(hostile.size() + 3) +
+                                    " were not fetched"));
   EXPECT_THAT(result.err, HasSubstr("../up"));
 }
 
@@ -284,8 +311,8 @@ TEST_F(CliTest, StatShowsWhatThereIs) {
   const Digest digest = server_.Add("n", "content");
   const ProcessResult by_name = Coffer({"stat", "n"});
   EXPECT_EQ(by_name.exit_code, 0);
-  EXPECT_EQ(by_name.out, "name:     n\ndigest:   " + digest.ToHex() +
-                             "\nsize:     7 bytes\ncreated:  2023-11-14T22:13:20Z\n");
+  EXPECT_EQ(by_name.out,
+            "name:     n\ndigest:   " + digest.ToHex() + "\nsize:     7 bytes\ncreated:  2023-11-14T22:13:20Z\n");
   EXPECT_EQ(Coffer({"stat", digest.ToHex()}).out, "digest:   " + digest.ToHex() + "\nsize:     7 bytes\n");
   const ProcessResult mixed = Coffer({"stat", "missing", "n"});
   EXPECT_EQ(mixed.exit_code, 4);
@@ -336,11 +363,16 @@ TEST_F(CliTest, BucketsAreMadeListedAndRemoved) {
 TEST_F(CliTest, JsonIsOneObjectALineWithDigestsInHex) {
   WriteFile(directory_ / "f", "");
   const auto put = nlohmann::json::parse(Coffer({"put", "--json", "-b", "x", "f"}).out);
-  EXPECT_EQ(put, (nlohmann::json{{"bucket", "x"}, {"name", "f"}, {"digest", kEmptyHex}, {"size_bytes", 0},
-                                 {"deduplicated", false}}));
+  EXPECT_EQ(put,
+            (nlohmann::json{
+                {"bucket", "x"}, {"name", "f"}, {"digest", kEmptyHex}, {"size_bytes", 0}, {"deduplicated", false}}));
   const auto ls = nlohmann::json::parse(Coffer({"--json", "ls", "-b", "x"}).out);
-  EXPECT_EQ(ls, (nlohmann::json{{"bucket", "x"}, {"name", "f"}, {"digest", kEmptyHex}, {"size_bytes", 0},
-                                {"created", "2023-11-14T22:13:20Z"}, {"metadata", nlohmann::json::object()}}));
+  EXPECT_EQ(ls, (nlohmann::json{{"bucket", "x"},
+                                {"name", "f"},
+                                {"digest", kEmptyHex},
+                                {"size_bytes", 0},
+                                {"created", "2023-11-14T22:13:20Z"},
+                                {"metadata", nlohmann::json::object()}}));
   const auto stat = nlohmann::json::parse(Coffer({"--json", "stat", "-b", "x", "f"}).out);
   EXPECT_EQ(stat["digest"], kEmptyHex);
   EXPECT_EQ(stat["created"], "2023-11-14T22:13:20Z");

@@ -27,8 +27,8 @@ TEST_F(CofferdTest, PrintsItsVersion) {
 TEST_F(CofferdTest, EveryBoundarySizeComesBack) {
   std::vector<std::string> line = {"put"};
   std::map<std::string, std::string> contents;
-  for (size_t size : {0u, 1u, 63u, 64u, 65u, 1023u, 1024u, 1025u, 2048u, 16383u, 16384u, 16385u, 32768u, 65535u,
-                      65536u, 65537u, 1048575u, 1048576u, 1048577u, 4194304u, 9000001u}) {
+  for (size_t size : {0u,     1u,     63u,    64u,    65u,    1023u,    1024u,    1025u,    2048u,    16383u,  16384u,
+                      16385u, 32768u, 65535u, 65536u, 65537u, 1048575u, 1048576u, 1048577u, 4194304u, 9000001u}) {
     const std::string name = "size-" + std::to_string(size);
     contents[name] = RandomBytes(size, size);
     WriteFile(directory_ / name, contents[name]);

@@ -39,7 +39,10 @@ const std::vector<Damage>& Damages() {
       {"inline-outboard", 60000, {"-60001"}, 0, 60000},
       {"gathered-row", 2 * kMiB, {"100", "1", "0", "0"}, kMiB, kMiB + kGroup},
       {"gathered-page", 2 * kMiB + 1, {"100", "1", "1", "0"}, kMiB, 2 * kMiB},
-      {"streamed-row", 9 * kMiB, {"20000", "2", "0", "3"}, 2 * kMiB + 192 * kKiB + kGroup,
+      {"streamed-row",
+       9 * kMiB,
+       {"20000", "2", "0", "3"},
+       2 * kMiB + 192 * kKiB + kGroup,
        2 * kMiB + 192 * kKiB + 2 * kGroup},
       {"streamed-page", 9 * kMiB + 1, {"100", "2", "1", "0"}, 2 * kMiB, 3 * kMiB},
       {"streamed-top-page", 9 * kMiB + 2, {"10", "9", "2", "0"}, 0, 9 * kMiB + 2},
@@ -141,9 +144,14 @@ TEST_F(DamageTest, OfARecordIsNamedAndNeverServed) {
 TEST_F(DamageTest, ToolRefusesWhatIsNoNumber) {
   Put("f", "content");
   Stop();
-  for (const std::vector<std::string>& place :
-       {std::vector<std::string>{"x"}, {""}, {"1x"}, {"99999999999999999999"}, {"0", "-1", "0", "0"},
-        {"0", "0", "5", "0"}, {"0", "0", "0", "16"}, {"0", "4294967296", "0", "0"}}) {
+  for (const std::vector<std::string>& place : {std::vector<std::string>{"x"},
+                                                {""},
+                                                {"1x"},
+                                                {"99999999999999999999"},
+                                                {"0", "-1", "0", "0"},
+                                                {"0", "0", "5", "0"},
+                                                {"0", "0", "0", "16"},
+                                                {"0", "4294967296", "0", "0"}}) {
     EXPECT_EQ(DamageStore("content", place).exit_code, 2) << place.back();
   }
   Start();

@@ -27,8 +27,7 @@ void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-std::string Encode(const std::vector<uint8_t>& blob, const Digest& digest, const Outboard& outboard,
-                   ByteRange range) {
+std::string Encode(const std::vector<uint8_t>& blob, const Digest& digest, const Outboard& outboard, ByteRange range) {
   SliceEncoder encoder(digest, blob.size(), range);
   const auto node = [&](GroupIndex first, int height) -> absl::StatusOr<ParentNode> {
     return outboard.Node(first, height);
@@ -76,8 +75,7 @@ void Check(ByteSpan input) {
   const auto release = [&](uint64_t offset, ByteSpan bytes) {
     Require(offset == next && offset + bytes.size() <= blob.size());
     Require(std::equal(bytes.begin(), bytes.end(), blob.begin() + long(offset)));
-    Require(bytes.size() <= range.length_bytes &&
-            offset + bytes.size() - range.offset_bytes <= range.length_bytes);
+    Require(bytes.size() <= range.length_bytes && offset + bytes.size() - range.offset_bytes <= range.length_bytes);
     next += bytes.size();
   };
   absl::Status status;

@@ -19,8 +19,7 @@ class BatchUnderEveryKernel : public ::testing::TestWithParam<const Kernel*> {
     std::vector<Digest> digests(blobs.size());
     HashBatch(spans, absl::MakeSpan(digests));
     for (size_t i = 0; i < blobs.size(); ++i) {
-      ASSERT_EQ(digests[i], HashBlob(blobs[i]))
-          << "blob " << i << " of " << blobs.size() << ", " << blobs[i].size();
+      ASSERT_EQ(digests[i], HashBlob(blobs[i])) << "blob " << i << " of " << blobs.size() << ", " << blobs[i].size();
     }
   }
 

@@ -25,8 +25,7 @@ TEST(Digest, HexRoundTrips) {
 }
 
 TEST(Digest, RefusesOtherLengthsNamingThem) {
-  for (const std::string& hex :
-       {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(5000, 'a')}) {
+  for (const std::string& hex : {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(5000, 'a')}) {
     const absl::Status status = Digest::FromHex(hex).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(status.message(), HasSubstr("64 lower-case hex digits"));

@@ -102,8 +102,8 @@ TEST_P(HashingUnderEveryKernel, ParentChainingValuesEqualOneByOne) {
   std::vector<ParentNode> nodes;
   for (uint64_t i = 0; i < 37; ++i) {
     const Bytes bytes = SampleBlob(64, i);
-    nodes.push_back({*ChainingValue::FromBytes(ViewOf(bytes).substr(0, 32)),
-                     *ChainingValue::FromBytes(ViewOf(bytes).substr(32))});
+    nodes.push_back(
+        {*ChainingValue::FromBytes(ViewOf(bytes).substr(0, 32)), *ChainingValue::FromBytes(ViewOf(bytes).substr(32))});
   }
   std::vector<ChainingValue> values(nodes.size());
   ParentChainingValues(nodes, absl::MakeSpan(values));
@@ -124,8 +124,7 @@ TEST(Hasher, FinalizeLeavesTheStreamOpenAndCopiesFork) {
 
 TEST(Hasher, KnownDigests) {
   EXPECT_EQ(HashBlob({}).ToHex(), "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
-  EXPECT_EQ(HashBlob(BytesOf("abc")).ToHex(),
-            "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+  EXPECT_EQ(HashBlob(BytesOf("abc")).ToHex(), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
 }
 
 TEST(SubtreeDeathTest, RefusesAnEmptySubtree) {
@@ -149,11 +148,9 @@ std::string B3sumOf(const Bytes& blob) {
 }
 
 TEST(Hasher, EqualsB3sum) {
-  if (std::system("command -v b3sum >/dev/null") != 0)
-    GTEST_SKIP() << "b3sum is not installed (apt install b3sum)";
+  if (std::system("command -v b3sum >/dev/null") != 0) GTEST_SKIP() << "b3sum is not installed (apt install b3sum)";
   std::vector<size_t> sizes = {0, 1, 63, 64, 65, 1023, 1024, 1025};
-  for (size_t size = 2048; size <= (8 << 20); size *= 2)
-    sizes.insert(sizes.end(), {size - 1, size, size + 1});
+  for (size_t size = 2048; size <= (8 << 20); size *= 2) sizes.insert(sizes.end(), {size - 1, size, size + 1});
   std::mt19937_64 random(5);
   for (int i = 0; i < 40; ++i) sizes.push_back(random() % (10 << 20));
   for (size_t size : sizes) {

@@ -31,8 +31,7 @@ TEST_P(EveryKernel, HashesRunsOfChunks) {
       std::vector<uint8_t> out(count * 32 + 32, 0xEE);
       kernel().hash_chunks(bytes.data(), size, kInitialWords, counter, 0, out.data());
       for (size_t i = 0; i < count; ++i) {
-        const std::vector<uint8_t> chunk(bytes.begin() + i * 1024,
-                                         bytes.begin() + std::min(size, (i + 1) * 1024));
+        const std::vector<uint8_t> chunk(bytes.begin() + i * 1024, bytes.begin() + std::min(size, (i + 1) * 1024));
         ASSERT_EQ(std::vector<uint8_t>(out.begin() + i * 32, out.begin() + i * 32 + 32),
                   reference::ChainingValue(chunk, counter + i))
             << size << " bytes, chunk " << i << ", counter " << counter;
@@ -135,8 +134,7 @@ TEST(KernelChoiceDeathTest, EnvironmentForcesOneByName) {
 
 TEST(KernelChoiceDeathTest, UnknownNameEndsTheProgramNamingTheChoices) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(ExitIfActive("fastest"),
-               "COFFER_KERNEL=\"fastest\": no such kernel; this machine can run: .*portable");
+  EXPECT_DEATH(ExitIfActive("fastest"), "COFFER_KERNEL=\"fastest\": no such kernel; this machine can run: .*portable");
 }
 
 }  // namespace

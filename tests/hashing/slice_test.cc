@@ -64,8 +64,7 @@ struct Decoded {
   absl::Status status;
 };
 
-Decoded Decode(const Digest& digest, uint64_t size_bytes, ByteRange range, absl::string_view slice,
-               size_t piece) {
+Decoded Decode(const Digest& digest, uint64_t size_bytes, ByteRange range, absl::string_view slice, size_t piece) {
   Decoded decoded;
   SliceDecoder decoder(digest, size_bytes, range);
   uint64_t next = range.offset_bytes;
@@ -122,15 +121,9 @@ TEST(Outboard, VerifyNamesTheFirstDamagedNode) {
 }
 
 std::vector<ByteRange> RangesOf(uint64_t size) {
-  std::vector<ByteRange> ranges = {{0, size},
-                                   {0, 0},
-                                   {0, 1},
-                                   {size, 0},
-                                   {size, 5},
-                                   {0, kEndless},
-                                   {kEndless, kEndless},
-                                   {size / 2, kEndless},
-                                   {size / 2, 1}};
+  std::vector<ByteRange> ranges = {
+      {0, size},    {0, 0}, {0, 1}, {size, 0}, {size, 5}, {0, kEndless}, {kEndless, kEndless}, {size / 2, kEndless},
+      {size / 2, 1}};
   for (uint64_t offset : {uint64_t{1}, uint64_t{16383}, uint64_t{16384}, uint64_t{40000}, size - size / 3}) {
     for (uint64_t length : {uint64_t{1}, uint64_t{2}, uint64_t{16384}, uint64_t{20000}, size / 3}) {
       ranges.push_back({offset, length});
@@ -252,8 +245,7 @@ TEST(SliceDecoder, RejectsALieAboutTheSizeWhereItMatters) {
       ASSERT_EQ(decoded.status.code(), absl::StatusCode::kDataLoss) << size << " told as " << lie;
     }
     // The size alone, proven by the last group.
-    EXPECT_TRUE(
-        Decode(stored.digest, size, {kEndless, 1}, *stored.Encode({kEndless, 1}), 1 << 20).status.ok());
+    EXPECT_TRUE(Decode(stored.digest, size, {kEndless, 1}, *stored.Encode({kEndless, 1}), 1 << 20).status.ok());
   }
 }
 

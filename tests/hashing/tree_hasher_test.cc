@@ -65,8 +65,7 @@ TEST_P(TreeHasherWith, TakesPiecesOfAnySize) {
   const Bytes blob = SampleBlob((5 << 20) + 12345);
   const std::vector<reference::Parent> expected = reference::PostOrderParents(blob);
   const Digest digest = HashBlob(blob);
-  for (size_t piece :
-       {size_t{60 << 10}, size_t{61441}, size_t{16384}, size_t{999}, size_t{1 << 20}, size_t{3 << 20}}) {
+  for (size_t piece : {size_t{60 << 10}, size_t{61441}, size_t{16384}, size_t{999}, size_t{1 << 20}, size_t{3 << 20}}) {
     Collected collected;
     ASSERT_EQ(HashInPieces(blob, piece, collected.Sink()), digest) << piece;
     ASSERT_EQ(collected.parents, expected) << piece;

@@ -10,8 +10,7 @@ namespace {
 using Words8 = std::array<uint32_t, 8>;
 using Words16 = std::array<uint32_t, 16>;
 
-constexpr Words8 kIv = {0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
-                        0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
+constexpr Words8 kIv = {0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 enum Flags : uint32_t {
   kChunkStart = 1,
   kChunkEnd = 2,
@@ -52,8 +51,7 @@ Words16 Compress(const Words8& h, Words16 m, uint64_t t, uint32_t b, uint32_t d)
   for (int round = 0; round < 7; ++round) {
     if (round > 0) m = Permuted(m);
     for (int i = 0; i < 4; ++i) G(v, i, 4 + i, 8 + i, 12 + i, m[2 * i], m[2 * i + 1]);
-    for (int i = 0; i < 4; ++i)
-      G(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[8 + 2 * i], m[9 + 2 * i]);
+    for (int i = 0; i < 4; ++i) G(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[8 + 2 * i], m[9 + 2 * i]);
   }
   for (int i = 0; i < 8; ++i) {
     v[i] ^= v[i + 8];

@@ -15,8 +15,7 @@ using Bytes = std::vector<uint8_t>;
 
 // Output bytes [offset, offset + length) of each mode.
 Bytes Hash(const Bytes& input, size_t length = 32, uint64_t offset = 0);
-Bytes KeyedHash(const std::array<uint8_t, 32>& key, const Bytes& input, size_t length = 32,
-                uint64_t offset = 0);
+Bytes KeyedHash(const std::array<uint8_t, 32>& key, const Bytes& input, size_t length = 32, uint64_t offset = 0);
 Bytes DeriveKey(const std::string& context, const Bytes& material, size_t length = 32, uint64_t offset = 0);
 
 // The chaining value of `input` as a subtree that starts at chunk `first_chunk` and is not the root.

@@ -41,9 +41,13 @@ TEST_F(GetTest, ServesByDigestWithoutMetadata) {
 TEST_F(GetTest, ServesRanges) {
   const std::string bytes = RandomBytes(2'500'000);
   MustPut("n", bytes);
-  for (const auto& [offset, length, expected] : std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>{
-           {0, 1, 1}, {16384, 16384, 16384}, {1'000'001, 0, 1'499'999}, {2'499'999, 5, 1}, {2'500'000, 0, 0},
-           {65535, 1'048'577, 1'048'577}}) {
+  for (const auto& [offset, length, expected] :
+       std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>{{0, 1, 1},
+                                                             {16384, 16384, 16384},
+                                                             {1'000'001, 0, 1'499'999},
+                                                             {2'499'999, 5, 1},
+                                                             {2'500'000, 0, 0},
+                                                             {65535, 1'048'577, 1'048'577}}) {
     const Got got = GetByName("n", offset, length);
     EXPECT_TRUE(Says(got.status, StatusCode::OK)) << offset << " + " << length;
     EXPECT_TRUE(got.bytes == bytes.substr(offset, expected)) << offset << " + " << length;
@@ -207,8 +211,8 @@ TEST_F(GetTest, FindMissingAnswersInOrderAndOnce) {
   for (int i = 0; i < 32769; ++i) request.add_digests(std::string(32, 'd'));
   {
     grpc::ClientContext context;
-    EXPECT_TRUE(Says(blobs_->FindMissing(&context, request, &response), StatusCode::INVALID_ARGUMENT,
-                     {"32769", "32768"}));
+    EXPECT_TRUE(
+        Says(blobs_->FindMissing(&context, request, &response), StatusCode::INVALID_ARGUMENT, {"32769", "32768"}));
   }
   request.Clear();
   request.set_lease_seconds(1);

@@ -63,11 +63,11 @@ TEST_F(LifecycleTest, HealthAnswersServing) {
 TEST_F(LifecycleTest, ReflectionListsTheServices) {
   std::string response;
   const std::string list_services = std::string("\x3a\x00", 2);
-  EXPECT_TRUE(Says(CallRaw(channel_, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", list_services,
-                           &response),
-                   StatusCode::OK));
-  for (const char* service : {"coffer.v1.BlobService", "coffer.v1.ReferenceService", "coffer.v1.AdminService",
-                              "grpc.health.v1.Health"}) {
+  EXPECT_TRUE(Says(
+      CallRaw(channel_, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", list_services, &response),
+      StatusCode::OK));
+  for (const char* service :
+       {"coffer.v1.BlobService", "coffer.v1.ReferenceService", "coffer.v1.AdminService", "grpc.health.v1.Health"}) {
     EXPECT_THAT(response, HasSubstr(service));
   }
 }
@@ -175,7 +175,8 @@ TEST_F(LifecycleTest, ServesAUnixSocketAndKeepsItFromASecondServer) {
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store);
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_EQ((*server)->port(), 0);
-  auto stub = v1::AdminService::NewStub(grpc::CreateChannel(options.listen.ToString(), grpc::InsecureChannelCredentials()));
+  auto stub =
+      v1::AdminService::NewStub(grpc::CreateChannel(options.listen.ToString(), grpc::InsecureChannelCredentials()));
   v1::StatusResponse response;
   grpc::ClientContext context;
   EXPECT_TRUE(Says(stub->Status(&context, {}, &response), StatusCode::OK));

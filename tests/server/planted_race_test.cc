@@ -13,8 +13,9 @@ namespace coffer {
 namespace {
 
 TEST(PlantedRace, IsReported) {
-  const std::string command = std::string("TSAN_OPTIONS=\"$TSAN_OPTIONS exitcode=66 ignore_noninstrumented_modules=1 suppressions=" COFFER_SUPPRESSIONS
-                                          "\" " COFFER_PLANTED_RACE " 2>&1");
+  const std::string command = std::string(
+      "TSAN_OPTIONS=\"$TSAN_OPTIONS exitcode=66 ignore_noninstrumented_modules=1 suppressions=" COFFER_SUPPRESSIONS
+      "\" " COFFER_PLANTED_RACE " 2>&1");
   FILE* const pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string output;
@@ -23,7 +24,8 @@ TEST(PlantedRace, IsReported) {
   const int status = ::pclose(pipe);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 66) << status;
   EXPECT_THAT(output, ::testing::HasSubstr("WARNING: ThreadSanitizer: data race"));
-  EXPECT_THAT(output, ::testing::ContainsRegex("SUMMARY: ThreadSanitizer: data race .*planted_race_main.cc.* in .*OnDone"));
+  EXPECT_THAT(output,
+              ::testing::ContainsRegex("SUMMARY: ThreadSanitizer: data race .*planted_race_main.cc.* in .*OnDone"));
 }
 
 }  // namespace

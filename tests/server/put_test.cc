@@ -69,30 +69,31 @@ TEST_F(PutTest, RefusesAStreamThatDoesNotSayWhereItEnds) {
 
 TEST_F(PutTest, AcceptsEmptyPieces) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(""), DataMessage("x"), DataMessage(""),
-                                EndMessage(1)},
-                               &response),
-                   StatusCode::OK));
+  EXPECT_TRUE(Says(
+      PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(""), DataMessage("x"), DataMessage(""), EndMessage(1)},
+                  &response),
+      StatusCode::OK));
   EXPECT_EQ(response.size_bytes(), 1u);
 }
 
 TEST_F(PutTest, AcceptsAMebibyteAMessageAndRefusesAByteMore) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(std::string(1 << 20, 'x')),
-                                EndMessage(1 << 20)},
-                               &response),
-                   StatusCode::OK));
-  EXPECT_TRUE(Says(
-      PutMessages({HeaderMessage(NamedHeader("m")), DataMessage(std::string((1 << 20) + 1, 'x'))}, &response),
-      StatusCode::INVALID_ARGUMENT, {"1048577", "1048576"}));
+  EXPECT_TRUE(
+      Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage(std::string(1 << 20, 'x')), EndMessage(1 << 20)},
+                       &response),
+           StatusCode::OK));
+  EXPECT_TRUE(
+      Says(PutMessages({HeaderMessage(NamedHeader("m")), DataMessage(std::string((1 << 20) + 1, 'x'))}, &response),
+           StatusCode::INVALID_ARGUMENT, {"1048577", "1048576"}));
   EXPECT_TRUE(Says(GetByName("m").status, StatusCode::NOT_FOUND));
 }
 
 TEST_F(PutTest, RefusesAMessageOverTheReceiveLimitAndStoresNothing) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("x"), DataMessage(std::string(5 << 20, 'x'))},
-                               &response),
-                   StatusCode::RESOURCE_EXHAUSTED, {"4194304"}));
+  EXPECT_TRUE(
+      Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("x"), DataMessage(std::string(5 << 20, 'x'))},
+                       &response),
+           StatusCode::RESOURCE_EXHAUSTED, {"4194304"}));
   EXPECT_TRUE(Says(GetByName("n").status, StatusCode::NOT_FOUND));
 }
 
@@ -109,28 +110,30 @@ TEST_F(PutTest, RefusesDataBeforeTheHeader) {
 
 TEST_F(PutTest, RefusesASecondHeader) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("a"), HeaderMessage(NamedHeader("n"))},
-                               &response),
-                   StatusCode::INVALID_ARGUMENT, {"second header"}));
+  EXPECT_TRUE(
+      Says(PutMessages({HeaderMessage(NamedHeader("n")), DataMessage("a"), HeaderMessage(NamedHeader("n"))}, &response),
+           StatusCode::INVALID_ARGUMENT, {"second header"}));
   EXPECT_TRUE(Says(GetByName("n").status, StatusCode::NOT_FOUND));
 }
 
 TEST_F(PutTest, RefusesAMessageWithNeitherHeaderNorData) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(PutMessages({v1::PutRequest()}, &response), StatusCode::INVALID_ARGUMENT, {"first message", "empty"}));
+  EXPECT_TRUE(
+      Says(PutMessages({v1::PutRequest()}, &response), StatusCode::INVALID_ARGUMENT, {"first message", "empty"}));
   EXPECT_TRUE(Says(PutMessages({HeaderMessage(NamedHeader("n")), v1::PutRequest()}, &response),
                    StatusCode::INVALID_ARGUMENT, {"neither header nor data"}));
 }
 
 TEST_F(PutTest, RefusesBadNames) {
   v1::PutResponse response;
-  EXPECT_TRUE(Says(Put(NamedHeader(std::string(1025, 'n')), "x", &response), StatusCode::INVALID_ARGUMENT,
-                   {"1025", "1024"}));
+  EXPECT_TRUE(
+      Says(Put(NamedHeader(std::string(1025, 'n')), "x", &response), StatusCode::INVALID_ARGUMENT, {"1025", "1024"}));
   EXPECT_TRUE(Says(Put(NamedHeader(std::string("a\0b", 3)), "x", &response), StatusCode::INVALID_ARGUMENT, {"NUL"}));
-  EXPECT_TRUE(Says(Put(NamedHeader("a\xff"), "x", &response), StatusCode::INVALID_ARGUMENT, {"name", "a\\xff", "UTF-8"}));
+  EXPECT_TRUE(
+      Says(Put(NamedHeader("a\xff"), "x", &response), StatusCode::INVALID_ARGUMENT, {"name", "a\\xff", "UTF-8"}));
   EXPECT_TRUE(Says(Put(NamedHeader("n", "a/b"), "x", &response), StatusCode::INVALID_ARGUMENT, {"bucket", "a/b"}));
-  EXPECT_TRUE(Says(Put(NamedHeader("n", std::string(256, 'b')), "x", &response), StatusCode::INVALID_ARGUMENT,
-                   {"256", "255"}));
+  EXPECT_TRUE(
+      Says(Put(NamedHeader("n", std::string(256, 'b')), "x", &response), StatusCode::INVALID_ARGUMENT, {"256", "255"}));
   const std::string other = DigestOf("other content").ToHex();
   EXPECT_TRUE(Says(Put(NamedHeader(other), "x", &response), StatusCode::INVALID_ARGUMENT, {other}));
   EXPECT_EQ(ServerStatus().references(), 0u);
@@ -152,8 +155,8 @@ TEST_F(PutTest, ChecksTheExpectedDigest) {
   header.set_expected_digest(std::string(31, 'd'));
   EXPECT_TRUE(Says(Put(header, "x", &response), StatusCode::INVALID_ARGUMENT, {"expected_digest", "31", "32"}));
   header.set_expected_digest(WireDigestOf("y"));
-  EXPECT_TRUE(Says(Put(header, "x", &response), StatusCode::INVALID_ARGUMENT,
-                   {DigestOf("x").ToHex(), DigestOf("y").ToHex()}));
+  EXPECT_TRUE(
+      Says(Put(header, "x", &response), StatusCode::INVALID_ARGUMENT, {DigestOf("x").ToHex(), DigestOf("y").ToHex()}));
   EXPECT_EQ(ServerStatus().blobs(), 0u);
   header.set_expected_digest(WireDigestOf("x"));
   EXPECT_TRUE(Says(Put(header, "x", &response), StatusCode::OK));
@@ -288,8 +291,8 @@ TEST(PutStream, IsHashedByMoreThanOneThread) {
   BlobStore store(NewMemoryEngine(), BlobStore::Options{.hash_workers = &workers});
   auto server = Server::Start({}, store);
   ASSERT_TRUE(server.ok()) << server.status();
-  const auto channel = grpc::CreateChannel(absl::StrCat("127.0.0.1:", (*server)->port()),
-                                           grpc::InsecureChannelCredentials());
+  const auto channel =
+      grpc::CreateChannel(absl::StrCat("127.0.0.1:", (*server)->port()), grpc::InsecureChannelCredentials());
   const auto blobs = v1::BlobService::NewStub(channel);
   grpc::ClientContext context;
   v1::PutResponse response;

@@ -175,8 +175,8 @@ TEST_F(ReferenceTest, DeleteIsIdempotentAndBounded) {
   EXPECT_EQ(response.deleted(), 0u);
   EXPECT_TRUE(Says(Delete({"a"}, &response, "absent"), StatusCode::OK));
   EXPECT_TRUE(Says(Delete({"b", ""}, &response), StatusCode::INVALID_ARGUMENT, {"name"}));
-  EXPECT_TRUE(Says(Delete(std::vector<std::string>(1025, "b"), &response), StatusCode::INVALID_ARGUMENT,
-                   {"1025", "1024"}));
+  EXPECT_TRUE(
+      Says(Delete(std::vector<std::string>(1025, "b"), &response), StatusCode::INVALID_ARGUMENT, {"1025", "1024"}));
   v1::Reference reference;
   EXPECT_TRUE(Says(Resolve("b", &reference), StatusCode::OK));
 }

@@ -75,10 +75,15 @@ TEST(BucketAndCounterRows, NoDamageIsBelieved) {
 TEST(GoldenRows, AreWhatTheFormatSays) {
   const std::string reference_key = ReferenceKey(5, "inbox/1");
   EXPECT_EQ(absl::BytesToHexString(reference_key), "0000000000000005696e626f782f31");
-  EXPECT_EQ(absl::BytesToHexString(EncodeReference(reference_key, Sample())), "013fba5250be9ac259c56e7250c526bc83bacb4be825f2799d3d59e5b4878dd74e070000000000000087d612000000000002000500656d707479000001006b010076e69b031c3dc57670");
-  EXPECT_EQ(absl::BytesToHexString(EncodeRecord(kDigest, {70000, 42, 5, "inbox/1"}, "", "")), "0170110100000000002a0000000000000005000000000000000700696e626f782f315ae5d26b688028bb");
-  EXPECT_EQ(absl::BytesToHexString(EncodeBucket("b", {9, absl::FromUnixMicros(1)})), "0109000000000000000100000000000000652daa4ad616d53e");
-  EXPECT_EQ(absl::BytesToHexString(EncodeTotals("totals", {1, 2, 3, 4, 5})), "0101000000000000000200000000000000030000000000000004000000000000000500000000000000a1c2d485544abc5d");
+  EXPECT_EQ(absl::BytesToHexString(EncodeReference(reference_key, Sample())),
+            "013fba5250be9ac259c56e7250c526bc83bacb4be825f2799d3d59e5b4878dd74e070000000000000087d612000000000002000500"
+            "656d707479000001006b010076e69b031c3dc57670");
+  EXPECT_EQ(absl::BytesToHexString(EncodeRecord(kDigest, {70000, 42, 5, "inbox/1"}, "", "")),
+            "0170110100000000002a0000000000000005000000000000000700696e626f782f315ae5d26b688028bb");
+  EXPECT_EQ(absl::BytesToHexString(EncodeBucket("b", {9, absl::FromUnixMicros(1)})),
+            "0109000000000000000100000000000000652daa4ad616d53e");
+  EXPECT_EQ(absl::BytesToHexString(EncodeTotals("totals", {1, 2, 3, 4, 5})),
+            "0101000000000000000200000000000000030000000000000004000000000000000500000000000000a1c2d485544abc5d");
   EXPECT_EQ(absl::BytesToHexString(EncodeNumber("n", 77)), "014d000000000000008dd4a39f0045f935");
   EXPECT_EQ(absl::BytesToHexString(EncodeText("store_id", "0123")), "010400303132331fda82fb003ae33d");
   EXPECT_EQ(absl::BytesToHexString(PieceKey(7, {258, 2, 3})), "0000000000000007000001020203");
@@ -86,7 +91,8 @@ TEST(GoldenRows, AreWhatTheFormatSays) {
 }
 
 TEST(PieceKeys, SortAsPieceIdsDo) {
-  const PieceId ids[] = {{0, 0, 0}, {0, 0, 15}, {0, 1, 0}, {1, 0, 0}, {255, 1, 0}, {255, 2, 0}, {256, 0, 0}, {70000, 0, 0}};
+  const PieceId ids[] = {{0, 0, 0},   {0, 0, 15},  {0, 1, 0},   {1, 0, 0},
+                         {255, 1, 0}, {255, 2, 0}, {256, 0, 0}, {70000, 0, 0}};
   for (size_t i = 1; i < std::size(ids); ++i) EXPECT_LT(PieceKey(7, ids[i - 1]), PieceKey(7, ids[i]));
   EXPECT_LT(PieceKey(7, {70000, 4, 0}), PieceKey(8, {0, 0, 0}));
 }

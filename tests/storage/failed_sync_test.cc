@@ -41,7 +41,8 @@ class FailedSync : public testing::TestWithParam<size_t> {
 
 TEST_P(FailedSync, IsNeverAcknowledgedAndLeavesAWholeBlobOrNone) {
   const std::string content = RandomBytes(GetParam(), 1);
-  for (const rocksdb::IOStatus& error : {rocksdb::IOStatus::IOError("planted"), rocksdb::IOStatus::NoSpace("planted")}) {
+  for (const rocksdb::IOStatus& error :
+       {rocksdb::IOStatus::IOError("planted"), rocksdb::IOStatus::NoSpace("planted")}) {
     Open();
     ASSERT_TRUE(Put("before", "acknowledged").ok());
     StoreUnderTest::PutCall call;

@@ -79,9 +79,7 @@ class RocksStore : public testing::Test {
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Rocks, StoreContract,
-                         testing::Values(StoreFactory{"Rocks", StoreInDirectory}),
-                         StoreName);
+INSTANTIATE_TEST_SUITE_P(Rocks, StoreContract, testing::Values(StoreFactory{"Rocks", StoreInDirectory}), StoreName);
 
 TEST_F(RocksStore, KeepsEverythingAcrossRestarts) {
   Open();
@@ -134,8 +132,8 @@ TEST_F(RocksStore, AnAbandonedUploadGivesItsSpaceBack) {
   EXPECT_EQ(store_->GetStatus().staging_bytes, 0u);
 }
 
-// Runs `work` in a child; gives its pid. This process must not have threads of the database, which a child would miss: so
-// whatever opens the store does it in a child.
+// Runs `work` in a child; gives its pid. This process must not have threads of the database, which a child would miss:
+// so whatever opens the store does it in a child.
 pid_t InChild(const std::function<void()>& work) {
   const pid_t child = fork();
   if (child == 0) {

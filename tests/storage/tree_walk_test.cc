@@ -61,8 +61,8 @@ int FirstBadRow(StoredPieces& stored, ByteRange* damage = nullptr) {
 }
 
 TEST(TreeWalk, NoDamagedPieceIsBelieved) {
-  for (const size_t size : {size_t{1}, kGroupBytes, kGroupBytes + 1, kRowBytes, kSegmentBytes + 5,
-                            3 * kSegmentBytes + 3 * kGroupBytes}) {
+  for (const size_t size :
+       {size_t{1}, kGroupBytes, kGroupBytes + 1, kRowBytes, kSegmentBytes + 5, 3 * kSegmentBytes + 3 * kGroupBytes}) {
     StoredPieces stored(RandomBytes(size, size));
     ASSERT_EQ(FirstBadRow(stored), -1) << size;
     for (auto& [id, bytes] : stored.pieces) {

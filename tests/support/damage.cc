@@ -42,8 +42,7 @@ absl::Status DamageRecord(const std::string& data_dir, const Digest& digest, int
 absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, const PieceId& piece, int64_t offset) {
   absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
-  absl::StatusOr<std::optional<std::string>> value =
-      rocks::ReadRow(**database, (*database)->records(), digest.view());
+  absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(**database, (*database)->records(), digest.view());
   if (!value.ok()) return value.status();
   absl::StatusOr<rocks::RecordRow> row = rocks::DecodeRecord(digest, value->value_or(""));
   if (!row.ok()) return row.status();
@@ -65,8 +64,8 @@ absl::Status SetFormat(const std::string& data_dir, uint64_t format) {
   absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
   const std::string value = rocks::EncodeNumber(rocks::kFormatKey, format);
-  return rocks::ToStatus(
-      (*database)->db().Put({}, (*database)->meta(), rocks::ToSlice(rocks::kFormatKey), value), "format");
+  return rocks::ToStatus((*database)->db().Put({}, (*database)->meta(), rocks::ToSlice(rocks::kFormatKey), value),
+                         "format");
 }
 
 absl::Status PlantUnpublishedContent(const std::string& data_dir, uint64_t content_id) {

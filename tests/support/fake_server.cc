@@ -10,9 +10,7 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
 
-std::string DigestBytes(const std::string& content) {
-  return std::string(DigestOf(content).view());
-}
+std::string DigestBytes(const std::string& content) { return std::string(DigestOf(content).view()); }
 
 std::string OrDefault(const std::string& bucket) { return bucket.empty() ? "default" : bucket; }
 
@@ -168,8 +166,7 @@ grpc::Status FakeServer::Get(grpc::ServerContext*, const v1::GetRequest* request
   }
 }
 
-grpc::Status FakeServer::Stat(grpc::ServerContext*, const v1::StatRequest* request,
-                              v1::StatResponse* response) {
+grpc::Status FakeServer::Stat(grpc::ServerContext*, const v1::StatRequest* request, v1::StatResponse* response) {
   if (grpc::Status status = Begin("Stat"); !status.ok()) return status;
   std::lock_guard lock(mutex_);
   v1::Reference reference;
@@ -228,8 +225,7 @@ grpc::Status FakeServer::Bind(grpc::ServerContext*, const v1::BindRequest* reque
   return grpc::Status::OK;
 }
 
-grpc::Status FakeServer::Resolve(grpc::ServerContext*, const v1::ResolveRequest* request,
-                                 v1::Reference* response) {
+grpc::Status FakeServer::Resolve(grpc::ServerContext*, const v1::ResolveRequest* request, v1::Reference* response) {
   if (grpc::Status status = Begin("Resolve"); !status.ok()) return status;
   std::lock_guard lock(mutex_);
   const v1::Reference* reference = Find(request->bucket(), request->name());
@@ -238,8 +234,7 @@ grpc::Status FakeServer::Resolve(grpc::ServerContext*, const v1::ResolveRequest*
   return grpc::Status::OK;
 }
 
-grpc::Status FakeServer::List(grpc::ServerContext*, const v1::ListRequest* request,
-                              v1::ListResponse* response) {
+grpc::Status FakeServer::List(grpc::ServerContext*, const v1::ListRequest* request, v1::ListResponse* response) {
   if (grpc::Status status = Begin("List"); !status.ok()) return status;
   std::lock_guard lock(mutex_);
   const auto bucket = buckets_.find(OrDefault(request->bucket()));
@@ -256,8 +251,7 @@ grpc::Status FakeServer::List(grpc::ServerContext*, const v1::ListRequest* reque
   return grpc::Status::OK;
 }
 
-grpc::Status FakeServer::Delete(grpc::ServerContext*, const v1::DeleteRequest* request,
-                                v1::DeleteResponse* response) {
+grpc::Status FakeServer::Delete(grpc::ServerContext*, const v1::DeleteRequest* request, v1::DeleteResponse* response) {
   if (grpc::Status status = Begin("Delete"); !status.ok()) return status;
   if (request->names_size() > 1024) return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "too many names");
   std::lock_guard lock(mutex_);

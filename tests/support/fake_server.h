@@ -63,20 +63,15 @@ class FakeServer : public v1::BlobService::Service,
   grpc::Status Put(grpc::ServerContext*, grpc::ServerReader<v1::PutRequest>*, v1::PutResponse*) override;
   grpc::Status Get(grpc::ServerContext*, const v1::GetRequest*, grpc::ServerWriter<v1::GetResponse>*) override;
   grpc::Status Stat(grpc::ServerContext*, const v1::StatRequest*, v1::StatResponse*) override;
-  grpc::Status FindMissing(grpc::ServerContext*, const v1::FindMissingRequest*,
-                           v1::FindMissingResponse*) override;
-  grpc::Status Verify(grpc::ServerContext*, const v1::VerifyRequest*,
-                      grpc::ServerWriter<v1::VerifyResponse>*) override;
+  grpc::Status FindMissing(grpc::ServerContext*, const v1::FindMissingRequest*, v1::FindMissingResponse*) override;
+  grpc::Status Verify(grpc::ServerContext*, const v1::VerifyRequest*, grpc::ServerWriter<v1::VerifyResponse>*) override;
   grpc::Status Bind(grpc::ServerContext*, const v1::BindRequest*, v1::Reference*) override;
   grpc::Status Resolve(grpc::ServerContext*, const v1::ResolveRequest*, v1::Reference*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListResponse*) override;
   grpc::Status Delete(grpc::ServerContext*, const v1::DeleteRequest*, v1::DeleteResponse*) override;
-  grpc::Status CreateBucket(grpc::ServerContext*, const v1::CreateBucketRequest*,
-                            v1::CreateBucketResponse*) override;
-  grpc::Status ListBuckets(grpc::ServerContext*, const v1::ListBucketsRequest*,
-                           v1::ListBucketsResponse*) override;
-  grpc::Status DeleteBucket(grpc::ServerContext*, const v1::DeleteBucketRequest*,
-                            v1::DeleteBucketResponse*) override;
+  grpc::Status CreateBucket(grpc::ServerContext*, const v1::CreateBucketRequest*, v1::CreateBucketResponse*) override;
+  grpc::Status ListBuckets(grpc::ServerContext*, const v1::ListBucketsRequest*, v1::ListBucketsResponse*) override;
+  grpc::Status DeleteBucket(grpc::ServerContext*, const v1::DeleteBucketRequest*, v1::DeleteBucketResponse*) override;
   grpc::Status Status(grpc::ServerContext*, const v1::StatusRequest*, v1::StatusResponse*) override;
 
  private:

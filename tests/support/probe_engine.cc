@@ -121,7 +121,7 @@ class ProbeEngine : public Engine {
     return engine_->Resolve(bucket, name);
   }
   absl::StatusOr<std::vector<ListedReference>> List(absl::string_view bucket, absl::string_view prefix,
-                                              absl::string_view after, size_t limit) override {
+                                                    absl::string_view after, size_t limit) override {
     return engine_->List(bucket, prefix, after, limit);
   }
   absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {

@@ -32,8 +32,8 @@ std::string Contents(int fd) {
 }
 
 // In the child, between fork and exec: only calls that are safe there.
-[[noreturn]] void Become(char* const* arguments, char* const* environment, const char* directory, int in,
-                         int out, int err) {
+[[noreturn]] void Become(char* const* arguments, char* const* environment, const char* directory, int in, int out,
+                         int err) {
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);

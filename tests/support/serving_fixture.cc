@@ -72,7 +72,8 @@ grpc::Status ServingTest::PutMessages(const std::vector<v1::PutRequest>& message
 grpc::Status ServingTest::Put(const v1::PutHeader& header, const std::string& bytes, v1::PutResponse* response) {
   constexpr size_t kPieceBytes = 300'001;  // not aligned to anything
   std::vector<v1::PutRequest> messages = {HeaderMessage(header)};
-  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) messages.push_back(DataMessage(bytes.substr(at, kPieceBytes)));
+  for (size_t at = 0; at < bytes.size(); at += kPieceBytes)
+    messages.push_back(DataMessage(bytes.substr(at, kPieceBytes)));
   if (!header.has_size_bytes() && header.expected_digest().empty()) messages.push_back(EndMessage(bytes.size()));
   return PutMessages(messages, response);
 }
