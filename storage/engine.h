@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hashing/digest.h"
 #include "storage/layout.h"
@@ -103,6 +104,19 @@ struct ListedBucket {
   absl::StatusOr<Bucket> bucket;
 };
 
+// Content that lost a reference.
+struct Condemned {
+  Digest digest;
+  // Uptime of the last loss. DATA_LOSS if the row is damaged.
+  absl::StatusOr<absl::Duration> since;
+};
+
+// What was erased.
+struct Erasure {
+  uint64_t blobs = 0;
+  uint64_t content_bytes = 0;
+};
+
 // Thread-safe; calls block until the change is durable. Besides the codes named below, every call may return
 // DATA_LOSS (a row that it needs is damaged) and UNAVAILABLE (the disk failed), and every one that adds something
 // RESOURCE_EXHAUSTED (the disk is at its low-water mark). After any error nothing has changed.
@@ -150,6 +164,21 @@ class Engine {
 
   // Up to `limit` stored digests in byte order, from the first that is > `after` (none: from the start).
   virtual absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) = 0;
+
+  // Time that this store has been served, over all processes. Grace periods are measured by it, so that neither a
+  // clock that jumps nor a time out of service ages anything.
+  virtual absl::Duration Uptime() const = 0;
+
+  // Up to `limit` digests in byte order, from the first that is > `after`, that lost a reference and were not looked at
+  // since: content that may be garbage.
+  virtual absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) = 0;
+
+  // Erases, of `digests`, what was condemned at or before `until` (uptime) and has no reference; what has one is
+  // condemned no more. A reader that is open keeps its content. Space comes back with RemoveErased.
+  virtual absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) = 0;
+
+  // Gives back the space of erased content that nobody reads any more.
+  virtual absl::Status RemoveErased() = 0;
 
   virtual EngineStatus GetStatus() const = 0;
 };

@@ -49,6 +49,16 @@ PieceId RowId(uint64_t row) {
   return {static_cast<uint32_t>(row / kRowsPerSegment), 0, static_cast<uint8_t>(row % kRowsPerSegment)};
 }
 
+void ForEachPiece(uint64_t size_bytes, absl::FunctionRef<void(const PieceId&)> piece) {
+  for (uint64_t row = 0; row * kRowBytes < size_bytes; ++row) piece(RowId(row));
+  for (int level = 1; size_bytes > 0 && level <= TopLevel(size_bytes); ++level) {
+    const uint64_t pages = CeilDivide(SegmentCount(size_bytes), SegmentsPerPage(level));
+    for (uint64_t index = 0; index < pages; ++index) {
+      if (PageUnits(level, index, size_bytes) > 1) piece(PageId(level, index, size_bytes));
+    }
+  }
+}
+
 void PieceBuilder::AddBytes(absl::string_view bytes) {
   while (!bytes.empty()) {
     if (segments_.empty() || segments_.back().size() == kSegmentBytes) {

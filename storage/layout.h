@@ -63,6 +63,8 @@ int TopLevel(uint64_t size_bytes);
 uint64_t PageUnits(int level, uint64_t index, uint64_t size_bytes);
 PieceId PageId(int level, uint64_t index, uint64_t size_bytes);
 PieceId RowId(uint64_t row);
+// Calls `piece` for every piece of a blob of `size_bytes`, rows first.
+void ForEachPiece(uint64_t size_bytes, absl::FunctionRef<void(const PieceId&)> piece);
 
 // Cuts a stream and its outboard into pieces. Used by one thread at a time. Holds the segments whose parents
 // have not arrived and one open page a level.

@@ -33,8 +33,9 @@ constexpr size_t kMemtableBytes = size_t{128} << 20;
 // Table readers kept open. Far below the usual limit of 1,024 descriptors, which connections need as well.
 constexpr int kOpenFiles = 512;
 
-// In the order of Database's accessors; content comes last.
-constexpr const char* kFamilies[] = {"default", "buckets", "references", "records", "links", "content"};
+// In the order of Database's accessors; the two of content come last.
+constexpr const char* kFamilies[] = {"default", "buckets",   "references", "records",
+                                     "links",   "condemned", "gathered",   "ingested"};
 
 // Notes whether RocksDB refuses writes for want of space that a flush or compaction needed.
 class SpaceListener : public rocksdb::EventListener {
@@ -79,7 +80,7 @@ rocksdb::ColumnFamilyOptions PointOptions(const std::shared_ptr<rocksdb::Cache>&
   return options;
 }
 
-// Rows of 64 KiB that are read one by one and come mostly as ready-made files.
+// Rows of up to 64 KiB, in order of ids that only go up: files never overlap, so compaction moves them whole.
 rocksdb::ColumnFamilyOptions ContentOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::ColumnFamilyOptions options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(cache)));
@@ -175,7 +176,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
 
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const char* name : kFamilies) families.emplace_back(name, PointOptions(cache));
-  families.back().options = ContentOptions(cache);
+  families[std::size(kFamilies) - 2].options = ContentOptions(cache);
+  families[std::size(kFamilies) - 1].options = ContentOptions(cache);
 
   std::unique_ptr<Database> database(new Database);
   database->memtables_ = options.write_buffer_manager;
@@ -184,7 +186,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   const rocksdb::Status status = rocksdb::DB::Open(options, path, families, &database->families_, &db);
   if (!status.ok()) return ToStatus(status, absl::StrCat("database ", path, " cannot be opened"));
   database->db_.reset(db);
-  database->content_options_ = rocksdb::Options(options, families.back().options);
+  database->ingested_options_ = rocksdb::Options(options, families.back().options);
   return database;
 }
 

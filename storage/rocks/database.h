@@ -59,7 +59,9 @@ class Database {
   rocksdb::ColumnFamilyHandle* references() const { return families_[2]; }
   rocksdb::ColumnFamilyHandle* records() const { return families_[3]; }
   rocksdb::ColumnFamilyHandle* links() const { return families_[4]; }
-  rocksdb::ColumnFamilyHandle* content() const { return families_[5]; }
+  rocksdb::ColumnFamilyHandle* condemned() const { return families_[5]; }
+  rocksdb::ColumnFamilyHandle* gathered() const { return families_[6]; }
+  rocksdb::ColumnFamilyHandle* ingested() const { return families_[7]; }
 
   // What the memtables hold: it will be written to table files.
   uint64_t unflushed_bytes() const { return memtables_->memory_usage(); }
@@ -71,8 +73,8 @@ class Database {
   // Starts writing the memtables to table files, and does not wait for it.
   void FlushSoon();
 
-  // What an SST file for content() must be written with.
-  const rocksdb::Options& content_options() const { return content_options_; }
+  // What a sorted file for ingested() must be written with.
+  const rocksdb::Options& ingested_options() const { return ingested_options_; }
 
  private:
   Database() = default;
@@ -82,7 +84,7 @@ class Database {
   std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
-  rocksdb::Options content_options_;
+  rocksdb::Options ingested_options_;
 };
 
 }  // namespace coffer::rocks

@@ -15,7 +15,15 @@ namespace {
 constexpr uint8_t kRowVersion = 1;
 constexpr size_t kCheckBytes = 8;
 
-enum class Kind : char { kRecord = 'r', kReference = 'n', kBucket = 'b', kTotals = 't', kNumber = 'i', kText = 's' };
+enum class Kind : char {
+  kRecord = 'r',
+  kReference = 'n',
+  kBucket = 'b',
+  kTotals = 't',
+  kNumber = 'i',
+  kText = 's',
+  kErased = 'e',
+};
 
 // The first bytes of a BLAKE3 over kind, key and body. The key's length goes in first, so that no other split
 // of the same bytes gives the same check.
@@ -33,6 +41,7 @@ class Writer {
   Writer() : out_(1, static_cast<char>(kRowVersion)) {}
 
   void Number64(uint64_t value) { Number(value, 8); }
+  void Number8(uint64_t value) { Number(value, 1); }
   void Number16(uint64_t value) { Number(value, 2); }
   void Bytes(absl::string_view bytes) { out_.append(bytes.data(), bytes.size()); }
   // At most 65,535 bytes; every limit of names.h is far below.
@@ -61,6 +70,7 @@ class Reader {
   }
 
   uint64_t Number64() { return Number(8); }
+  uint64_t Number8() { return Number(1); }
   uint64_t Number16() { return Number(2); }
   absl::string_view Bytes(size_t count) {
     if (!ok_ || rest_.size() < count) {
@@ -107,20 +117,22 @@ std::string BigEndian64(uint64_t value) {
   return bytes;
 }
 
-std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view page, absl::string_view row) {
+std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view inline_content) {
   Writer writer;
+  writer.Number8(static_cast<uint8_t>(record.placement));
   writer.Number64(record.size_bytes);
   writer.Number64(record.content_id);
   writer.Number64(record.first_bucket);
   writer.Sized(record.first_name);
   std::string value = std::move(writer).Seal(Kind::kRecord, digest.view());
-  absl::StrAppend(&value, page, row);
+  value.append(inline_content.data(), inline_content.size());
   return value;
 }
 
 absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view value) {
   Reader reader(value);
   RecordRow decoded;
+  decoded.record.placement = static_cast<Placement>(reader.Number8());
   decoded.record.size_bytes = reader.Number64();
   decoded.record.content_id = reader.Number64();
   decoded.record.first_bucket = reader.Number64();
@@ -128,7 +140,7 @@ absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view v
   if (!reader.CheckFits(Kind::kRecord, digest.view())) {
     return DamagedRow(absl::StrCat("the record of blob ", digest.ToHex()));
   }
-  decoded.inline_pieces = reader.rest();
+  decoded.inline_content = reader.rest();
   return decoded;
 }
 
@@ -199,6 +211,24 @@ std::string PieceKey(ContentId content, const PieceId& id) {
   key.push_back(static_cast<char>(id.level));
   key.push_back(static_cast<char>(id.row));
   return key;
+}
+
+std::string EncodeErased(absl::string_view key, const Erased& erased) {
+  Writer writer;
+  writer.Number8(static_cast<uint8_t>(erased.placement));
+  writer.Number64(erased.size_bytes);
+  return std::move(writer).Seal(Kind::kErased, key);
+}
+
+absl::StatusOr<Erased> DecodeErased(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  Erased erased;
+  erased.placement = static_cast<Placement>(reader.Number8());
+  erased.size_bytes = reader.Number64();
+  if (!reader.CheckFits(Kind::kErased, key) || !reader.rest().empty()) {
+    return DamagedRow("the note of content to be removed");
+  }
+  return erased;
 }
 
 std::string EncodeTotals(absl::string_view key, const EngineTotals& totals) {

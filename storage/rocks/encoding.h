@@ -19,27 +19,31 @@ std::string BigEndian64(uint64_t value);
 
 // Buckets are known by a number inside, so that deleting one takes a single row.
 using BucketId = uint64_t;
-// Names the content of a blob; never reused.
+// No bucket has this id: in the record of content that was healed, whose first back-link was lost with the damage.
+inline constexpr BucketId kUnknownBucket = 0;
+// Names the content of a blob that is not inline; never reused once a row or file with it is durable. 0 is none.
 using ContentId = uint64_t;
-inline constexpr ContentId kInline = 0;
+
+// FORMAT.md 6: where the pieces of a blob are.
+enum class Placement : uint8_t { kInline = 0, kGathered = 1, kIngested = 2 };
 
 // FORMAT.md 2: record. Where the content of a digest is.
 struct Record {
   uint64_t size_bytes = 0;
-  // kInline: the pieces stand in this row.
-  ContentId content_id = kInline;
+  Placement placement = Placement::kInline;
+  ContentId content_id = 0;
   // The first back-link lives here and saves a row; FORMAT.md 4 says how it is removed.
-  BucketId first_bucket = 0;
+  BucketId first_bucket = kUnknownBucket;
   std::string first_name;
 };
 
-// A decoded record row; `inline_pieces` points into the value: the level-1 page, then the row.
+// A decoded record row; `inline_content` points into the value, and is empty unless the placement is kInline.
 struct RecordRow {
   Record record;
-  absl::string_view inline_pieces;
+  absl::string_view inline_content;
 };
 
-std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view page, absl::string_view row);
+std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view inline_content);
 absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view value);
 
 // FORMAT.md 3: reference. Key: bucket id, name.
@@ -62,6 +66,14 @@ absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view
 
 // FORMAT.md 6: piece. Key: content id, then PieceId, in order.
 std::string PieceKey(ContentId content, const PieceId& id);
+
+// FORMAT.md 1: content that was erased and whose pieces are still to be removed.
+struct Erased {
+  Placement placement = Placement::kGathered;
+  uint64_t size_bytes = 0;
+};
+std::string EncodeErased(absl::string_view key, const Erased& erased);
+absl::StatusOr<Erased> DecodeErased(absl::string_view key, absl::string_view value);
 
 // FORMAT.md 1: identity and counters.
 std::string EncodeTotals(absl::string_view key, const EngineTotals& totals);

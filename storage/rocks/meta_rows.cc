@@ -11,6 +11,8 @@ std::string SweepKey(uint64_t bucket) { return absl::StrCat(kSweepPrefix, BigEnd
 
 std::string IntentKey(uint64_t content) { return absl::StrCat(kIntentPrefix, BigEndian64(content)); }
 
+std::string ErasedKey(uint64_t content) { return absl::StrCat(kErasedPrefix, BigEndian64(content)); }
+
 absl::StatusOr<std::vector<uint64_t>> NumbersUnder(Database& database, absl::string_view prefix) {
   std::vector<uint64_t> numbers;
   absl::Status status = ScanRows(database, database.meta(), {.prefix = prefix}, [&](absl::string_view key, auto) {

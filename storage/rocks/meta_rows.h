@@ -23,9 +23,12 @@ inline constexpr absl::string_view kNextContentKey = "next_content_id";
 inline constexpr absl::string_view kSweepPrefix = "sweep/";
 // Followed by a content id: sorted files for it may exist, a record does not.
 inline constexpr absl::string_view kIntentPrefix = "intent/";
+// Followed by a content id: its record was erased, its pieces may still exist.
+inline constexpr absl::string_view kErasedPrefix = "erased/";
 
 std::string SweepKey(uint64_t bucket);
 std::string IntentKey(uint64_t content);
+std::string ErasedKey(uint64_t content);
 
 // The numbers that stand behind `prefix`. UNAVAILABLE.
 absl::StatusOr<std::vector<uint64_t>> NumbersUnder(Database& database, absl::string_view prefix);

@@ -2,6 +2,7 @@
 #include "storage/rocks/reference_rows.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -31,6 +32,7 @@ absl::Status RemoveLink(Database& database, Batch& batch, const Digest& digest, 
                         absl::string_view name) {
   absl::StatusOr<Present> present = FindRecord(database, batch, digest);
   if (!present.ok()) return present.status();
+  batch.Put(database.condemned(), digest.view(), EncodeNumber(digest.view(), batch.uptime_ms()));
   const std::string key = LinkKey(digest, bucket, name);
   if (present->record.has_value() && IsFirstLink(*present->record, bucket, name)) {
     batch.Put(database.links(), key, kFirstLinkGone);
@@ -100,13 +102,13 @@ absl::Status SetReference(Database& database, Batch& batch, const Reference& ref
   return Overwrite(database, batch, reference, bucket->id);
 }
 
-absl::Status PutRecord(Database& database, Batch& batch, const Reference& reference, ContentId content,
-                       absl::string_view page, absl::string_view row, bool heals) {
-  Record record{reference.size_bytes, content, 0, ""};
+absl::Status PutRecord(Database& database, Batch& batch, const Reference& reference, Record record,
+                       absl::string_view inline_content, bool heals) {
   const auto put = [&] {
-    batch.Put(database.records(), reference.digest.view(), EncodeRecord(reference.digest, record, page, row));
+    batch.Put(database.records(), reference.digest.view(), EncodeRecord(reference.digest, record, inline_content));
   };
   if (heals) {
+    record.first_bucket = kUnknownBucket;
     put();
     return SetReference(database, batch, reference, record);
   }
@@ -135,6 +137,35 @@ absl::StatusOr<bool> RemoveReference(Database& database, Batch& batch, BucketId 
   --batch.totals.references;
   batch.Delete(database.references(), key);
   return true;
+}
+
+absl::StatusOr<bool> IsLinked(Database& database, Batch& batch, const Digest& digest, const Record& record) {
+  const std::string first_key = LinkKey(digest, record.first_bucket, record.first_name);
+  if (record.first_bucket == kUnknownBucket) return true;
+  bool first_is_gone = false;
+  bool is_linked = false;
+  absl::Status status =
+      batch.Scan(database.links(), digest.view(), [&](absl::string_view key, absl::string_view value) {
+        if (value == kLinked) is_linked = true;
+        if (value == kFirstLinkGone && key == first_key) first_is_gone = true;
+        return !is_linked;
+      });
+  if (!status.ok()) return status;
+  return is_linked || !first_is_gone;
+}
+
+absl::Status RemoveRecord(Database& database, Batch& batch, const Digest& digest, const Record& record) {
+  std::vector<std::string> links;
+  absl::Status status = batch.Scan(database.links(), digest.view(), [&](absl::string_view key, absl::string_view) {
+    links.emplace_back(key);
+    return true;
+  });
+  if (!status.ok()) return status;
+  for (const std::string& key : links) batch.Delete(database.links(), key);
+  batch.Delete(database.records(), digest.view());
+  --batch.totals.blobs;
+  batch.totals.content_bytes -= record.size_bytes;
+  return absl::OkStatus();
 }
 
 }  // namespace coffer::rocks

@@ -38,10 +38,17 @@ absl::Status SetReference(Database& database, Batch& batch, const Reference& ref
 
 // Writes the record of new content, with the reference as its first back-link. `heals`: over a damaged record,
 // whose first back-link is not known any more; the new one gets a row of its own then.
-absl::Status PutRecord(Database& database, Batch& batch, const Reference& reference, ContentId content,
-                       absl::string_view page, absl::string_view row, bool heals);
+// `record` comes without a first back-link.
+absl::Status PutRecord(Database& database, Batch& batch, const Reference& reference, Record record,
+                       absl::string_view inline_content, bool heals);
 
-// Removes a reference by its key. Returns false if there was none.
+// Removes a reference by its key. Returns false if there was none. What it named is condemned (FORMAT.md 7).
 absl::StatusOr<bool> RemoveReference(Database& database, Batch& batch, BucketId bucket, absl::string_view name);
+
+// Whether any reference names the digest of `record`.
+absl::StatusOr<bool> IsLinked(Database& database, Batch& batch, const Digest& digest, const Record& record);
+
+// Removes the record of content that is not linked, with what the links family still says about it. Its pieces stay.
+absl::Status RemoveRecord(Database& database, Batch& batch, const Digest& digest, const Record& record);
 
 }  // namespace coffer::rocks

@@ -9,45 +9,62 @@
 #include "absl/strings/str_cat.h"
 #include "storage/names.h"
 #include "storage/rocks/committer.h"
+#include "storage/rocks/content_ids.h"
+#include "storage/rocks/content_rows.h"
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/meta_rows.h"
+#include "storage/rocks/pins.h"
+#include "storage/rocks/reclaimer.h"
 #include "storage/rocks/reference_rows.h"
-#include "storage/rocks/rocks_content.h"
 #include "storage/rocks/rocks_staging.h"
 #include "storage/rocks/rows.h"
+#include "storage/rocks/staging_files.h"
 #include "storage/rocks/start_up.h"
+#include "storage/rocks/uptime_clock.h"
 
 namespace coffer {
 namespace rocks {
 namespace {
 
 // References that one operation sweeps: a slice that does not keep the others waiting.
-constexpr size_t kSweepSlice = 512;
+constexpr size_t kSweepSlice = 128;
 
 class RocksEngine : public Engine {
  public:
-  RocksEngine(DirectoryLock lock, std::unique_ptr<Database> database, StartState state, const std::string& data_dir)
+  RocksEngine(DirectoryLock lock, std::unique_ptr<Database> database, StartState state, const RocksOptions& options)
       : lock_(std::move(lock)),
         database_(std::move(database)),
         store_id_(std::move(state.store_id)),
         disk_space_(
-            data_dir, [this] { return database_->unflushed_bytes(); }, [this] { database_->FlushSoon(); }),
-        committer_(*database_, state.totals),
+            options.data_dir, [this] { return database_->unflushed_bytes(); }, [this] { database_->FlushSoon(); }),
+        uptime_(state.uptime_ms),
+        committer_(*database_, state.totals, [this] { return uptime_.now_ms(); }),
+        content_ids_(state.next_content),
+        reclaimer_(*database_, committer_, pins_),
+        staging_env_(NewStagingEnv(options.env != nullptr ? options.env : rocksdb::Env::Default())),
         staging_{.database = *database_,
                  .committer = committer_,
+                 .content_ids = content_ids_,
                  .disk_space = disk_space_,
                  .publishing = publishing_,
-                 .staging_dir = StagingDir(data_dir)} {}
+                 .staging_dir = StagingDir(options.data_dir),
+                 .ingested_options = database_->ingested_options()} {
+    staging_.ingested_options.env = staging_env_.get();
+    // A block goes into the staging file's buffer at once, and is not gathered in a buffer of RocksDB's first.
+    staging_.ingested_options.writable_file_max_buffer_size = 4096;
+  }
 
   // The rest of the start: what a crash left half done.
   absl::Status FinishLeftovers() {
     absl::StatusOr<std::vector<uint64_t>> intents = NumbersUnder(*database_, kIntentPrefix);
     if (!intents.ok()) return intents.status();
     for (ContentId content : *intents) {
-      if (absl::Status status = DropContent(*database_, committer_, content); !status.ok()) return status;
+      if (absl::Status status = DropUnpublished(*database_, committer_, content); !status.ok()) return status;
     }
+    if (absl::Status status = reclaimer_.ReadNotes(); !status.ok()) return status;
+    if (absl::Status status = reclaimer_.RemovePieces(); !status.ok()) return status;
     absl::StatusOr<std::vector<uint64_t>> buckets = NumbersUnder(*database_, kSweepPrefix);
     if (!buckets.ok()) return buckets.status();
     for (BucketId bucket : *buckets) {
@@ -58,7 +75,7 @@ class RocksEngine : public Engine {
 
   absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) override {
     if (absl::Status status = disk_space_.Check(declared_size_bytes); !status.ok()) return status;
-    return std::make_unique<RocksStaging>(staging_);
+    return std::make_unique<RocksStaging>(staging_, declared_size_bytes);
   }
 
   absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
@@ -82,7 +99,7 @@ class RocksEngine : public Engine {
   }
 
   absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) override {
-    return OpenContent(*database_, digest);
+    return OpenContent(*database_, pins_, digest);
   }
 
   absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override {
@@ -197,6 +214,35 @@ class RocksEngine : public Engine {
     return page;
   }
 
+  absl::Duration Uptime() const override { return absl::Milliseconds(uptime_.now_ms()); }
+
+  absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
+    std::vector<Condemned> page;
+    const absl::string_view after_key = after.has_value() ? after->view() : "";
+    absl::Status status =
+        ScanRows(*database_, database_->condemned(), {.prefix = "", .after = after_key, .limit = limit},
+                 [&](absl::string_view key, absl::string_view value) -> absl::Status {
+                   absl::StatusOr<Digest> digest = Digest::FromBytes(key);
+                   if (!digest.ok()) return absl::DataLossError("a condemned row has a key that is no digest");
+                   absl::StatusOr<uint64_t> since_ms = DecodeNumber(key, value);
+                   if (since_ms.ok()) {
+                     page.push_back({*digest, absl::Milliseconds(*since_ms)});
+                   } else {
+                     page.push_back({*digest, since_ms.status()});
+                   }
+                   return absl::OkStatus();
+                 });
+    if (!status.ok()) return status;
+    return page;
+  }
+
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) override {
+    if (until < absl::ZeroDuration()) return Erasure();
+    return reclaimer_.EraseCondemned(digests, static_cast<uint64_t>(absl::ToInt64Milliseconds(until)));
+  }
+
+  absl::Status RemoveErased() override { return reclaimer_.RemovePieces(); }
+
   EngineStatus GetStatus() const override {
     EngineStatus status;
     status.totals = committer_.totals();
@@ -233,14 +279,15 @@ class RocksEngine : public Engine {
                                        return absl::OkStatus();
                                      });
       if (!status.ok()) return status;
-      status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+      const auto remove = [&](Batch& batch) -> absl::Status {
         for (const std::string& name : names) {
           absl::Status removed = RemoveReference(*database_, batch, bucket, name).status();
           if (!removed.ok()) return removed;
         }
         if (names.empty()) batch.Delete(database_->meta(), SweepKey(bucket));
         return absl::OkStatus();
-      });
+      };
+      status = committer_.Commit(0, remove, Lane::kBulk);
       if (!status.ok() || names.empty()) return status;
     }
   }
@@ -250,8 +297,13 @@ class RocksEngine : public Engine {
   const std::unique_ptr<Database> database_;
   const std::string store_id_;
   const DiskSpace disk_space_;
+  const UptimeClock uptime_;
   Committer committer_;
+  ContentIds content_ids_;
+  Pins pins_;
+  Reclaimer reclaimer_;
   PublishingDigests publishing_;
+  const std::unique_ptr<rocksdb::Env> staging_env_;
   StagingContext staging_;
 };
 
@@ -268,7 +320,7 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   absl::StatusOr<rocks::StartState> state = rocks::ReadStartState(**database, options.data_dir);
   if (!state.ok()) return state.status();
   auto engine =
-      std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state), options.data_dir);
+      std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state), options);
   if (absl::Status status = engine->FinishLeftovers(); !status.ok()) return status;
   return engine;
 }

@@ -1,71 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/rocks_staging.h"
 
-#include <rocksdb/convenience.h>
-
 #include <filesystem>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "storage/rocks/content_rows.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/reference_rows.h"
-#include "storage/rocks/rows.h"
 
 namespace coffer::rocks {
-namespace {
-
-// Rows that one operation drops.
-constexpr size_t kDropSlice = 1000;
-
-absl::Status PutWhole(Database& database, Batch& batch, const WholeBlob& blob, bool heals) {
-  if (blob.reference.size_bytes <= kRowBytes) {
-    // Either may be missing: an empty blob has no row, one of a single chunk group no page.
-    absl::string_view row;
-    absl::string_view page;
-    for (const auto& [id, bytes] : blob.pieces) (id.level == 0 ? row : page) = bytes;
-    return PutRecord(database, batch, blob.reference, kInline, page, row, heals);
-  }
-  absl::StatusOr<uint64_t> content = TakeNumber(database, batch, kNextContentKey);
-  if (!content.ok()) return content.status();
-  for (const auto& [id, bytes] : blob.pieces) batch.Put(database.content(), PieceKey(*content, id), bytes);
-  return PutRecord(database, batch, blob.reference, *content, "", "", heals);
-}
-
-absl::Status DropIntent(Database& database, Committer& committer, ContentId content) {
-  return committer.Commit(0, [&](Batch& batch) {
-    batch.Delete(database.meta(), IntentKey(content));
-    return absl::OkStatus();
-  });
-}
-
-}  // namespace
-
-absl::Status DropContent(Database& database, Committer& committer, ContentId content) {
-  // FORMAT.md 8: the files first, then the rows that share a file with other content by now, then the intent.
-  const std::string begin = BigEndian64(content);
-  const std::string end = BigEndian64(content + 1);
-  const rocksdb::Slice begin_slice(begin);
-  const rocksdb::Slice end_slice(end);
-  absl::Status status =
-      ToStatus(rocksdb::DeleteFilesInRange(&database.db(), database.content(), &begin_slice, &end_slice, false),
-               "dropping unpublished content");
-  while (status.ok()) {
-    std::vector<std::string> keys;
-    status = ScanRows(database, database.content(), {.prefix = begin, .limit = kDropSlice},
-                      [&](absl::string_view key, absl::string_view) {
-                        keys.emplace_back(key);
-                        return absl::OkStatus();
-                      });
-    if (!status.ok() || keys.empty()) break;
-    status = committer.Commit(0, [&](Batch& batch) {
-      for (const std::string& key : keys) batch.Delete(database.content(), key);
-      return absl::OkStatus();
-    });
-  }
-  if (!status.ok()) return status;
-  return DropIntent(database, committer, content);
-}
-
 absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Span<const WholeBlob> blobs) {
   uint64_t size_bytes = 0;
   for (const WholeBlob& blob : blobs) size_bytes += blob.reference.size_bytes;
@@ -79,8 +23,9 @@ absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Sp
       absl::StatusOr<Present> present = FindRecord(database, batch, reference.digest);
       if (!present.ok()) return present.status();
       deduplicated[i] = present->record.has_value();
-      absl::Status put = deduplicated[i] ? SetReference(database, batch, reference, *present->record)
-                                         : PutWhole(database, batch, blobs[i], present->is_damaged);
+      absl::Status put = deduplicated[i]
+                             ? SetReference(database, batch, reference, *present->record)
+                             : PutWhole(database, context.content_ids, batch, blobs[i], present->is_damaged);
       if (!put.ok()) return put;
     }
     return absl::OkStatus();
@@ -88,6 +33,15 @@ absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Sp
   if (!status.ok()) return status;
   for (size_t i = 0; i < blobs.size(); ++i) context.CountPut(blobs[i].reference.size_bytes, deduplicated[i]);
   return deduplicated;
+}
+
+absl::Status DropUnpublished(Database& database, Committer& committer, ContentId content) {
+  absl::Status status = DropIngested(database, committer, absl::MakeConstSpan(&content, 1));
+  if (!status.ok()) return status;
+  return committer.Commit(0, [&](Batch& batch) {
+    batch.Delete(database.meta(), IntentKey(content));
+    return absl::OkStatus();
+  });
 }
 
 PublishingDigests::Claim::Claim(PublishingDigests& digests, const Digest& digest) : digests_(digests), digest_(digest) {
@@ -104,6 +58,9 @@ PublishingDigests::Claim::~Claim() {
   digests_.freed_.notify_all();
 }
 
+RocksStaging::RocksStaging(StagingContext& context, uint64_t declared_size_bytes)
+    : context_(context), is_large_(declared_size_bytes > kGatherBytes) {}
+
 RocksStaging::~RocksStaging() {
   DropGathered();
   context_.staging_bytes -= staged_bytes_;
@@ -112,9 +69,9 @@ RocksStaging::~RocksStaging() {
     std::error_code gone;
     std::filesystem::remove(file, gone);
   }
-  if (on_disk() && !may_be_published_) {
-    // If this fails the intent stands, and the next start does it.
-    (ingested_ ? DropContent : DropIntent)(context_.database, context_.committer, content_id_).IgnoreError();
+  // If this fails the intent stands, and the next start does it.
+  if (ingested_ && !may_be_published_) {
+    DropUnpublished(context_.database, context_.committer, content_id_).IgnoreError();
   }
 }
 
@@ -132,7 +89,7 @@ absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
     unchecked_bytes_ = 0;
     if (absl::Status status = context_.disk_space.Check(kSpaceCheckBytes); !status.ok()) return status;
   }
-  if (on_disk()) return WritePiece(id, bytes);
+  if (is_large_) return WritePiece(id, bytes);
   gathered_.emplace_back(id, bytes);
   gathered_bytes_ += bytes.size();
   const uint64_t gathered_by_all = context_.gathered_bytes += bytes.size();
@@ -141,29 +98,20 @@ absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
 }
 
 absl::Status RocksStaging::MoveToDisk() {
-  Database& database = context_.database;
-  ContentId id = kInline;
-  absl::Status status = context_.committer.Commit(0, [&](Batch& batch) -> absl::Status {
-    absl::StatusOr<uint64_t> number = TakeNumber(database, batch, kNextContentKey);
-    if (!number.ok()) return number.status();
-    batch.Put(database.meta(), IntentKey(*number), "");
-    id = *number;
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
-  content_id_ = id;
+  is_large_ = true;
   for (const auto& [piece, bytes] : gathered_) {
-    if (status = WritePiece(piece, bytes); !status.ok()) return status;
+    if (absl::Status status = WritePiece(piece, bytes); !status.ok()) return status;
   }
   DropGathered();
   return absl::OkStatus();
 }
 
 absl::Status RocksStaging::WritePiece(const PieceId& id, absl::string_view bytes) {
+  if (content_id_ == 0) content_id_ = context_.content_ids.Take();
   if (writer_ == nullptr) {
-    const rocksdb::Options& options = context_.database.content_options();
+    const rocksdb::Options& options = context_.ingested_options;
     writer_ =
-        std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options), options, context_.database.content());
+        std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options), options, context_.database.ingested());
     files_.push_back(absl::StrCat(context_.staging_dir, "/", content_id_, "-", files_.size(), ".sst"));
     absl::Status status = ToStatus(writer_->Open(files_.back()), "opening a staging file");
     if (!status.ok()) return status;
@@ -180,18 +128,24 @@ absl::Status RocksStaging::FinishFile() {
 }
 
 absl::Status RocksStaging::Ingest() {
+  Database& database = context_.database;
+  absl::Status status = context_.committer.Commit(0, [&](Batch& batch) {
+    batch.Put(database.meta(), IntentKey(content_id_), "");
+    context_.content_ids.Reserve(database, batch);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
   rocksdb::IngestExternalFileOptions options;
   options.move_files = true;
   options.failed_move_fall_back_to_copy = false;
   options.snapshot_consistency = false;
   options.write_global_seqno = false;
   ingested_ = true;
-  return ToStatus(context_.database.db().IngestExternalFile(context_.database.content(), files_, options),
-                  "ingesting content");
+  return ToStatus(database.db().IngestExternalFile(database.ingested(), files_, options), "ingesting content");
 }
 
 absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
-  if (!on_disk()) {
+  if (!is_large_) {
     WholeBlob blob{reference, {}};
     for (const auto& [id, bytes] : gathered_) blob.pieces.push_back({id, bytes});
     absl::StatusOr<std::vector<bool>> deduplicated = PublishWhole(context_, absl::MakeConstSpan(&blob, 1));
@@ -231,7 +185,8 @@ absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& 
     }
     outcome = Outcome::kPublished;
     batch.Delete(database.meta(), IntentKey(content_id_));
-    return PutRecord(database, batch, reference, content_id_, "", "", present->is_damaged);
+    const Record record{reference.size_bytes, Placement::kIngested, content_id_, kUnknownBucket, ""};
+    return PutRecord(database, batch, reference, record, "", present->is_damaged);
   });
   if (!status.ok()) return status;
   return outcome;

@@ -4,9 +4,10 @@
 //
 //   1. Pieces are gathered in memory, up to kGatherBytes and as far as the budget of all uploads allows. A blob
 //      that ends there goes into the publishing batch as a whole.
-//   2. A larger one takes a content id, writes a synced intent row, and from then on streams into sorted files
-//      of its own under staging/, which meet neither log nor memtable.
-//   3. Publish ingests those files and writes the record with the reference, in the batch that deletes the intent.
+//   2. A larger one takes a content id and streams into sorted files of its own under staging/, which meet neither log
+//      nor memtable.
+//   3. Publish writes a synced intent row, ingests the files, and writes the record with the reference in the batch
+//      that deletes the intent.
 //   4. A crash leaves files under staging/, or ingested content whose intent still stands: both go at start.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "storage/engine.h"
 #include "storage/rocks/committer.h"
+#include "storage/rocks/content_ids.h"
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
@@ -35,9 +37,12 @@ class PublishingDigests;
 struct StagingContext {
   Database& database;
   Committer& committer;
+  ContentIds& content_ids;
   const DiskSpace& disk_space;
   PublishingDigests& publishing;
   std::string staging_dir;
+  // What sorted files are written with.
+  rocksdb::Options ingested_options;
   // Gathered in memory now, by all uploads.
   std::atomic<uint64_t> gathered_bytes = 0;
   // Staged now, in memory or on disk.
@@ -54,7 +59,8 @@ struct StagingContext {
 
 class RocksStaging : public Staging {
  public:
-  explicit RocksStaging(StagingContext& context) : context_(context) {}
+  // `declared_size_bytes` is 0 if it is not known.
+  RocksStaging(StagingContext& context, uint64_t declared_size_bytes);
   ~RocksStaging() override;
 
   absl::Status Add(const PieceId& id, absl::string_view bytes) override;
@@ -82,7 +88,6 @@ class RocksStaging : public Staging {
     kNeedsContent,
   };
 
-  bool on_disk() const { return content_id_ != kInline; }
   absl::Status MoveToDisk();
   absl::Status WritePiece(const PieceId& id, absl::string_view bytes);
   absl::Status FinishFile();
@@ -95,7 +100,9 @@ class RocksStaging : public Staging {
   uint64_t gathered_bytes_ = 0;
   uint64_t staged_bytes_ = 0;
   uint64_t unchecked_bytes_ = 0;
-  ContentId content_id_ = kInline;
+  // Whether pieces go to files.
+  bool is_large_;
+  ContentId content_id_ = 0;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::vector<std::string> files_;
   bool ingested_ = false;
@@ -107,8 +114,8 @@ class RocksStaging : public Staging {
 // Publishes blobs that are in memory as a whole, in one batch.
 absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Span<const WholeBlob> blobs);
 
-// Removes the content of an id that no record names, and its intent.
-absl::Status DropContent(Database& database, Committer& committer, ContentId content);
+// Removes the ingested content of an id that no record names, and then its intent.
+absl::Status DropUnpublished(Database& database, Committer& committer, ContentId content);
 
 // Digests whose large content is being published: a second upload of one waits for the first and finds it.
 class PublishingDigests {

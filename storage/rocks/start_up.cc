@@ -22,8 +22,7 @@
 namespace coffer::rocks {
 namespace {
 
-// 0: before the first release, not kept readable by later programs.
-constexpr uint64_t kFormat = 0;
+constexpr uint64_t kFormat = 1;
 
 // 128 random bits as 32 hex digits.
 std::string NewStoreId() {
@@ -46,6 +45,8 @@ absl::Status WriteIdentity(Database& database) {
   rocksdb::Status status = put(kFormatKey, EncodeNumber(kFormatKey, kFormat));
   if (status.ok()) status = put(kStoreIdKey, EncodeText(kStoreIdKey, NewStoreId()));
   if (status.ok()) status = put(Committer::kTotalsKey, EncodeTotals(Committer::kTotalsKey, {}));
+  if (status.ok()) status = put(Committer::kUptimeKey, EncodeNumber(Committer::kUptimeKey, 0));
+  if (status.ok()) status = put(kNextContentKey, EncodeNumber(kNextContentKey, 1));
   if (status.ok()) status = database.db().Write(options, &batch);
   return ToStatus(status, "making the store");
 }
@@ -56,6 +57,12 @@ absl::StatusOr<std::string> NeededRow(Database& database, absl::string_view key)
   if (!value.ok()) return value.status();
   if (!value->has_value()) return absl::DataLossError(absl::StrCat("the store has no row \"", key, "\""));
   return **std::move(value);
+}
+
+absl::StatusOr<uint64_t> NeededNumber(Database& database, absl::string_view key) {
+  absl::StatusOr<std::string> row = NeededRow(database, key);
+  if (!row.ok()) return row.status();
+  return DecodeNumber(key, *row);
 }
 
 absl::Status Sync(const std::string& directory) {
@@ -101,12 +108,10 @@ absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
 }
 
 absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
-  absl::StatusOr<std::string> format = NeededRow(database, kFormatKey);
+  absl::StatusOr<uint64_t> format = NeededNumber(database, kFormatKey);
   if (!format.ok()) return format.status();
-  absl::StatusOr<uint64_t> number = DecodeNumber(kFormatKey, *format);
-  if (!number.ok()) return number.status();
-  if (*number != kFormat) {
-    return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " has format ", *number,
+  if (*format != kFormat) {
+    return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " has format ", *format,
                                                       ", but this program reads format ", kFormat,
                                                       ": use the program that wrote it, or a newer one"));
   }
@@ -118,8 +123,12 @@ absl::StatusOr<StartState> ReadStartState(Database& database, const std::string&
   if (!totals_row.ok()) return totals_row.status();
   absl::StatusOr<EngineTotals> totals = DecodeTotals(Committer::kTotalsKey, *totals_row);
   if (!totals.ok()) return totals.status();
+  absl::StatusOr<uint64_t> uptime_ms = NeededNumber(database, Committer::kUptimeKey);
+  if (!uptime_ms.ok()) return uptime_ms.status();
+  absl::StatusOr<uint64_t> next_content = NeededNumber(database, kNextContentKey);
+  if (!next_content.ok()) return next_content.status();
   if (absl::Status status = MakeEmptyDirectory(StagingDir(data_dir)); !status.ok()) return status;
-  return StartState{*std::move(store_id), *totals};
+  return StartState{*std::move(store_id), *totals, *uptime_ms, *next_content};
 }
 
 std::string DescribeRocksDb() {

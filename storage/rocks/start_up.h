@@ -10,12 +10,15 @@
 #include "absl/strings/string_view.h"
 #include "storage/engine.h"
 #include "storage/rocks/database.h"
+#include "storage/rocks/encoding.h"
 
 namespace coffer::rocks {
 
 struct StartState {
   std::string store_id;
   EngineTotals totals;
+  uint64_t uptime_ms = 0;
+  ContentId next_content = 1;
 };
 
 std::string DatabaseDir(const std::string& data_dir);

@@ -40,9 +40,10 @@ class FailedSync : public testing::TestWithParam<size_t> {
 };
 
 TEST_P(FailedSync, IsNeverAcknowledgedAndLeavesAWholeBlobOrNone) {
-  const std::string content = RandomBytes(GetParam(), 1);
+  int seed = 0;
   for (const rocksdb::IOStatus& error :
        {rocksdb::IOStatus::IOError("planted"), rocksdb::IOStatus::NoSpace("planted")}) {
+    const std::string content = RandomBytes(GetParam(), ++seed);
     Open();
     ASSERT_TRUE(Put("before", "acknowledged").ok());
     StoreUnderTest::PutCall call;

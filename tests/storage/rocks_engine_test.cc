@@ -234,7 +234,7 @@ TEST_F(RocksStore, RefusesANewerFormatAndTouchesNothing) {
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), "format 7")) << status;
   EXPECT_TRUE(std::filesystem::exists(staged));
-  ASSERT_TRUE(SetFormat(directory_.path(), 0).ok());
+  ASSERT_TRUE(SetFormat(directory_.path(), 1).ok());
   Open();
   EXPECT_EQ(Get("kept").value_or("?"), "content");
 }
@@ -362,8 +362,9 @@ TEST_F(RocksStore, DamageThroughTheDatabaseIsDataLossWithDigestAndRange) {
   const uint64_t large = 9 * kSegmentBytes + 5;
   const Damage cases[] = {
       {1000, -1, 0, 0, -1, {0, 1000}},                                          // inline content
-      {50000, -1, 0, 0, -1, {3 * kGroupBytes, 50000 - 3 * kGroupBytes}},        // its last group
-      {50000, -1, 0, 0, -50000 - 1, {0, 50000}},                                // inline outboard
+      {10000, -1, 0, 0, -1, {0, 10000}},                                        // a row without a tree
+      {50000, -1, 0, 0, -1, {3 * kGroupBytes, 50000 - 3 * kGroupBytes}},        // the last group of a row
+      {50000, -1, 0, 0, -50000 - 1, {0, 50000}},                                // the outboard in front of it
       {large, 0, 2, 3, 100, {2 * kSegmentBytes + 3 * kRowBytes, kGroupBytes}},  // row of content
       {large, 1, 2, 0, 100, {2 * kSegmentBytes, kSegmentBytes}},                // page of a segment
       {large, 2, 9, 0, 10, {0, large}},                                         // page above the segments
@@ -375,7 +376,7 @@ TEST_F(RocksStore, DamageThroughTheDatabaseIsDataLossWithDigestAndRange) {
     const PutResult put = Put("damaged", content);
     Close();
     const PieceId piece = {damage.segment, static_cast<uint8_t>(damage.level), damage.row};
-    const absl::Status done = damage.level < 0 ? DamageRecord(directory_.path(), put.digest, damage.offset)
+    const absl::Status done = damage.level < 0 ? DamageSmall(directory_.path(), put.digest, damage.offset)
                                                : DamagePiece(directory_.path(), put.digest, piece, damage.offset);
     ASSERT_TRUE(done.ok()) << done;
     Open();
@@ -408,7 +409,7 @@ TEST_F(RocksStore, ADamagedRecordIsNamedAndTheSamePutHealsIt) {
   const PutResult put = Put("first", content);
   Put("second", content);
   Close();
-  for (const int64_t offset : {0, 1, 9, 17, 27}) {
+  for (const int64_t offset : {0, 1, 2, 10, 18, 28}) {
     ASSERT_TRUE(DamageRecord(directory_.path(), put.digest, offset).ok());
     Open();
     const absl::Status status = Get("first").status();

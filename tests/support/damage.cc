@@ -39,6 +39,12 @@ absl::Status DamageRecord(const std::string& data_dir, const Digest& digest, int
   return FlipBit(**database, (*database)->records(), std::string(digest.view()), offset);
 }
 
+absl::Status DamageSmall(const std::string& data_dir, const Digest& digest, int64_t offset) {
+  // An inline blob has no piece of its own.
+  absl::Status status = DamagePiece(data_dir, digest, RowId(0), offset);
+  return absl::IsNotFound(status) ? DamageRecord(data_dir, digest, offset) : status;
+}
+
 absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, const PieceId& piece, int64_t offset) {
   absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();
@@ -46,7 +52,10 @@ absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, cons
   if (!value.ok()) return value.status();
   absl::StatusOr<rocks::RecordRow> row = rocks::DecodeRecord(digest, value->value_or(""));
   if (!row.ok()) return row.status();
-  return FlipBit(**database, (*database)->content(), rocks::PieceKey(row->record.content_id, piece), offset);
+  const rocks::Record& record = row->record;
+  rocksdb::ColumnFamilyHandle* const family =
+      record.placement == rocks::Placement::kIngested ? (*database)->ingested() : (*database)->gathered();
+  return FlipBit(**database, family, rocks::PieceKey(record.content_id, piece), offset);
 }
 
 absl::Status DamageReference(const std::string& data_dir, const std::string& bucket, const std::string& name,
@@ -74,7 +83,7 @@ absl::Status PlantUnpublishedContent(const std::string& data_dir, uint64_t conte
   rocksdb::WriteBatch batch;
   rocksdb::Status status = batch.Put((*database)->meta(), rocks::IntentKey(content_id), "");
   for (uint64_t row = 0; status.ok() && row < 2500; ++row) {
-    status = batch.Put((*database)->content(), rocks::PieceKey(content_id, RowId(row)), "row");
+    status = batch.Put((*database)->ingested(), rocks::PieceKey(content_id, RowId(row)), "row");
   }
   if (status.ok()) status = (*database)->db().Write({}, &batch);
   return rocks::ToStatus(status, "planting content");
@@ -105,9 +114,10 @@ absl::StatusOr<LeftRows> CountRows(const std::string& data_dir) {
     };
   };
   rocks::Database& db = **database;
-  absl::Status status = rocks::ScanRows(db, db.content(), {.prefix = ""}, count(left.content));
+  absl::Status status = rocks::ScanRows(db, db.gathered(), {.prefix = ""}, count(left.content));
+  if (status.ok()) status = rocks::ScanRows(db, db.ingested(), {.prefix = ""}, count(left.content));
   if (status.ok()) status = rocks::ScanRows(db, db.references(), {.prefix = ""}, count(left.references));
-  for (const absl::string_view prefix : {rocks::kIntentPrefix, rocks::kSweepPrefix}) {
+  for (const absl::string_view prefix : {rocks::kIntentPrefix, rocks::kSweepPrefix, rocks::kErasedPrefix}) {
     if (status.ok()) status = rocks::ScanRows(db, db.meta(), {.prefix = prefix}, count(left.notes));
   }
   if (!status.ok()) return status;

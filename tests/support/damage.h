@@ -13,11 +13,14 @@
 
 namespace coffer {
 
-// Flips bit 0 of byte `offset` of the stored record of `digest`; the inline content of a small blob stands at its end.
-// A negative offset counts from the end.
+// Flips bit 0 of byte `offset` of the stored record of `digest`. A negative offset counts from the end, also below.
 absl::Status DamageRecord(const std::string& data_dir, const Digest& digest, int64_t offset);
 
-// Flips bit 0 of byte `offset` of a piece of a large blob.
+// Flips bit 0 of byte `offset` of the row in which the content of a small blob (up to 64 KiB) ends: its record or a row
+// of its own.
+absl::Status DamageSmall(const std::string& data_dir, const Digest& digest, int64_t offset);
+
+// Flips bit 0 of byte `offset` of a piece of a larger blob.
 absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, const PieceId& piece, int64_t offset);
 
 // Flips bit 0 of byte `offset` of the row of a reference.

@@ -2,8 +2,8 @@
 //
 // Damages a closed store (damage.h). Exit code 2: the arguments are wrong, and nothing was done.
 //
-// damage_store DATA_DIR DIGEST OFFSET                            a byte of the record (negative: from its end)
-// damage_store DATA_DIR DIGEST OFFSET SEGMENT LEVEL ROW          a byte of a piece
+// damage_store DATA_DIR DIGEST OFFSET                            a byte of the row in which a small blob ends
+// (negative: from its end) damage_store DATA_DIR DIGEST OFFSET SEGMENT LEVEL ROW          a byte of a piece
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -45,7 +45,7 @@ absl::Status Damage(int argc, char** argv) {
   constexpr int64_t kMaxOffset = coffer::kSegmentBytes;
   int64_t offset = 0;
   if (absl::Status status = Parse("OFFSET", argv[3], -kMaxOffset, kMaxOffset, &offset); !status.ok()) return status;
-  if (argc == 4) return coffer::DamageRecord(argv[1], *digest, offset);
+  if (argc == 4) return coffer::DamageSmall(argv[1], *digest, offset);
   coffer::PieceId piece;
   if (absl::Status status = ParsePiece(argv + 4, &piece); !status.ok()) return status;
   return coffer::DamagePiece(argv[1], *digest, piece, offset);

@@ -135,6 +135,14 @@ class ProbeEngine : public Engine {
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
     return engine_->ListDigests(after, limit);
   }
+  absl::Duration Uptime() const override { return engine_->Uptime(); }
+  absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
+    return engine_->ListCondemned(after, limit);
+  }
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) override {
+    return engine_->EraseCondemned(digests, until);
+  }
+  absl::Status RemoveErased() override { return engine_->RemoveErased(); }
   EngineStatus GetStatus() const override { return engine_->GetStatus(); }
 
  private:

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/rocks/reclaimer.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "storage/rocks/content_rows.h"
+#include "storage/rocks/meta_rows.h"
+#include "storage/rocks/reference_rows.h"
+#include "storage/rocks/rows.h"
+
+namespace coffer::rocks {
+namespace {
+
+// Digests that one operation erases: a few milliseconds for the callers that share its batch.
+constexpr size_t kEraseSlice = 128;
+// Content ids that one operation removes the pieces of. The largest that is gathered has 137.
+constexpr size_t kRemoveSlice = 64;
+
+}  // namespace
+
+absl::Status Reclaimer::ReadNotes() {
+  absl::StatusOr<std::vector<uint64_t>> contents = NumbersUnder(database_, kErasedPrefix);
+  if (!contents.ok()) return contents.status();
+  std::lock_guard lock(mutex_);
+  for (const ContentId content : *contents) {
+    const std::string key = ErasedKey(content);
+    absl::StatusOr<std::optional<std::string>> value = ReadRow(database_, database_.meta(), key);
+    if (!value.ok()) return value.status();
+    absl::StatusOr<Erased> erased = DecodeErased(key, value->value_or(""));
+    if (!erased.ok()) return erased.status();
+    pending_.emplace(content, *erased);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms) {
+  Erasure total;
+  while (!digests.empty()) {
+    const absl::Span<const Digest> slice = digests.subspan(0, kEraseSlice);
+    digests.remove_prefix(slice.size());
+    Contents erased;
+    Erasure erasure;
+    absl::Status status = committer_.Commit(
+        0,
+        [&](Batch& batch) -> absl::Status {
+          for (const Digest& digest : slice) {
+            if (absl::Status one = EraseOne(batch, digest, condemned_until_ms, erased, erasure); !one.ok()) return one;
+          }
+          return absl::OkStatus();
+        },
+        Lane::kBulk);
+    if (!status.ok()) return status;
+    total.blobs += erasure.blobs;
+    total.content_bytes += erasure.content_bytes;
+    std::lock_guard lock(mutex_);
+    pending_.merge(erased);
+  }
+  return total;
+}
+
+absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, Contents& erased,
+                                 Erasure& erasure) {
+  absl::StatusOr<std::optional<std::string>> since = batch.Get(database_.condemned(), digest.view());
+  if (!since.ok()) return since.status();
+  if (!since->has_value()) return absl::OkStatus();
+  absl::StatusOr<uint64_t> since_ms = DecodeNumber(digest.view(), **since);
+  if (!since_ms.ok()) return since_ms.status();
+  if (*since_ms > condemned_until_ms) return absl::OkStatus();
+  absl::StatusOr<Present> present = FindRecord(database_, batch, digest);
+  if (!present.ok()) return present.status();
+  // Whatever it turns out to be: once this batch is written it is condemned no more.
+  batch.Delete(database_.condemned(), digest.view());
+  if (!present->record.has_value()) return absl::OkStatus();
+  const Record& record = *present->record;
+  absl::StatusOr<bool> is_linked = IsLinked(database_, batch, digest, record);
+  if (!is_linked.ok() || *is_linked) return is_linked.status();
+  if (absl::Status status = RemoveRecord(database_, batch, digest, record); !status.ok()) return status;
+  ++erasure.blobs;
+  erasure.content_bytes += record.size_bytes;
+  if (record.placement == Placement::kInline) return absl::OkStatus();
+  const Erased note{record.placement, record.size_bytes};
+  const std::string key = ErasedKey(record.content_id);
+  batch.Put(database_.meta(), key, EncodeErased(key, note));
+  erased.emplace(record.content_id, note);
+  return absl::OkStatus();
+}
+
+absl::Status Reclaimer::RemovePieces() {
+  while (true) {
+    Contents slice;
+    {
+      std::lock_guard lock(mutex_);
+      for (auto entry = pending_.begin(); entry != pending_.end() && slice.size() < kRemoveSlice;) {
+        const auto next = std::next(entry);
+        // Nobody pins it from now on: its record is gone.
+        if (!pins_.IsPinned(entry->first)) slice.insert(pending_.extract(entry));
+        entry = next;
+      }
+    }
+    if (slice.empty()) return absl::OkStatus();
+    if (absl::Status status = RemoveSlice(slice); !status.ok()) {
+      std::lock_guard lock(mutex_);
+      pending_.merge(slice);
+      return status;
+    }
+  }
+}
+
+absl::Status Reclaimer::RemoveSlice(const Contents& slice) {
+  std::vector<ContentId> ingested;
+  for (const auto& [content, erased] : slice) {
+    if (erased.placement == Placement::kIngested) ingested.push_back(content);
+  }
+  if (absl::Status status = DropIngested(database_, committer_, ingested); !status.ok()) return status;
+  return committer_.Commit(
+      0,
+      [&](Batch& batch) {
+        for (const auto& [content, erased] : slice) {
+          if (erased.placement == Placement::kGathered) {
+            DeleteGathered(database_, batch, content, erased.size_bytes);
+          }
+          batch.Delete(database_.meta(), ErasedKey(content));
+        }
+        return absl::OkStatus();
+      },
+      Lane::kBulk);
+}
+
+}  // namespace coffer::rocks

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How condemned content goes (FORMAT.md 7):
+//
+//   1. EraseCondemned deletes, in one batch, the records of condemned digests that still have no reference, and notes
+//      the content ids whose pieces are to be removed;
+//   2. from then on nobody can find that content any more, and once no reader holds a pin nobody reads it;
+//   3. RemovePieces removes the pieces of what is not pinned, and then the notes.
+//
+// A crash after 1 leaves the notes, and the next start does 3.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "storage/engine.h"
+#include "storage/rocks/committer.h"
+#include "storage/rocks/database.h"
+#include "storage/rocks/encoding.h"
+#include "storage/rocks/pins.h"
+
+namespace coffer::rocks {
+
+// Thread-safe. Everything that it changes is bulk work.
+class Reclaimer {
+ public:
+  // Borrows all three.
+  Reclaimer(Database& database, Committer& committer, const Pins& pins)
+      : database_(database), committer_(committer), pins_(pins) {}
+
+  // Reads the notes that an earlier process left. DATA_LOSS if one is damaged, UNAVAILABLE.
+  absl::Status ReadNotes();
+
+  // Step 1 for those of `digests` that were condemned at or before `condemned_until_ms` of uptime, slice by slice.
+  // DATA_LOSS, UNAVAILABLE.
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms);
+
+  // Step 3. RESOURCE_EXHAUSTED, DATA_LOSS, UNAVAILABLE: what was not removed is tried again by the next call.
+  absl::Status RemovePieces();
+
+ private:
+  using Contents = std::map<ContentId, Erased>;
+
+  absl::Status EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, Contents& erased,
+                        Erasure& erasure);
+  absl::Status RemoveSlice(const Contents& slice);
+
+  Database& database_;
+  Committer& committer_;
+  const Pins& pins_;
+  std::mutex mutex_;
+  // Erased, and their pieces not removed. Guarded by mutex_.
+  Contents pending_;
+};
+
+}  // namespace coffer::rocks

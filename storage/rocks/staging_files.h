@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How sorted files under staging/ are written: past the page cache, which a large put would only churn, and behind the
+// caller, so that it hashes while the disk writes.
+#pragma once
+
+#include <rocksdb/env.h>
+
+#include <memory>
+
+namespace coffer::rocks {
+
+// An Env for SstFileWriter. `base` is borrowed. What it writes is on the disk after Sync, as with any other; between
+// calls a file holds two buffers of 1 MiB, which go back to a common stock. On a file system without direct I/O it
+// writes through the page cache. Thread-safe; a file is used by one thread at a time.
+std::unique_ptr<rocksdb::Env> NewStagingEnv(rocksdb::Env* base);
+
+}  // namespace coffer::rocks
