@@ -49,9 +49,18 @@ grpc::ServerUnaryReactor* AdminService::Scrub(grpc::CallbackServerContext* conte
   return RefuseUnbuilt(context, "Scrub");
 }
 
-grpc::ServerUnaryReactor* AdminService::Collect(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                                grpc::ByteBuffer*) {
-  return RefuseUnbuilt(context, "Collect");
+grpc::ServerUnaryReactor* AdminService::Collect(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  return RunUnary<v1::CollectRequest>(
+      backend_, "Collect", context, request, response,
+      [&store = backend_.store](const v1::CollectRequest& asked) -> absl::StatusOr<v1::CollectResponse> {
+        absl::StatusOr<Erasure> erasure = store.Collect(asked.dry_run());
+        if (!erasure.ok()) return erasure.status();
+        v1::CollectResponse answer;
+        answer.set_blobs(erasure->blobs);
+        answer.set_content_bytes(erasure->content_bytes);
+        return answer;
+      });
 }
 
 grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,

@@ -197,7 +197,8 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
   absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());
-  auto store = std::make_unique<BlobStore>(*std::move(engine), BlobStore::Options{.hash_workers = &hash_workers});
+  auto store = std::make_unique<BlobStore>(*std::move(engine),
+                                           BlobStore::Options{.hash_workers = &hash_workers, .collects = true});
 
   ServerOptions options;
   options.listen = address;

@@ -21,7 +21,9 @@ absl::Status CheckLimit(uint32_t limit, uint32_t max) {
 }  // namespace
 
 BlobStore::BlobStore(std::unique_ptr<Engine> engine, Options options)
-    : engine_(std::move(engine)), options_(std::move(options)) {}
+    : engine_(std::move(engine)), options_(std::move(options)), collector_(*engine_, options_.grace) {
+  if (options_.collects) collector_.Start();
+}
 
 absl::StatusOr<std::unique_ptr<Upload>> BlobStore::BeginUpload(UploadOptions options) {
   if (absl::Status status = NormaliseClaims(options, options_.max_blob_bytes); !status.ok()) return status;

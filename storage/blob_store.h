@@ -21,6 +21,7 @@
 #include "hashing/worker_pool.h"
 #include "storage/batch.h"
 #include "storage/blob_reader.h"
+#include "storage/collector.h"
 #include "storage/engine.h"
 #include "storage/reference.h"
 #include "storage/upload.h"
@@ -58,6 +59,10 @@ class BlobStore {
     WorkerPool* hash_workers = nullptr;
     // Longer uploads get RESOURCE_EXHAUSTED.
     uint64_t max_blob_bytes = uint64_t{1} << 40;
+    // Content that lost its last reference stays this long, in time that the store is served.
+    absl::Duration grace = absl::Minutes(15);
+    // Reclaim garbage by a thread of the store's own.
+    bool collects = false;
     // Stamps references and buckets; replaced in tests.
     std::function<absl::Time()> now = absl::Now;
   };
@@ -116,6 +121,10 @@ class BlobStore {
   absl::Status VerifyBucket(absl::string_view bucket, const VerifyObserver& observer);
   absl::Status VerifyAll(const VerifyObserver& observer);
 
+  // Reclaims what is garbage now (collector.h), or with `dry_run` only tells what would be.
+  absl::StatusOr<Erasure> Collect(bool dry_run) { return collector_.Collect(dry_run); }
+  const Collector& collector() const { return collector_; }
+
   EngineStatus GetStatus() const;
 
   // Since the start: uploads that more than one thread has hashed.
@@ -140,6 +149,7 @@ class BlobStore {
   const std::unique_ptr<Engine> engine_;
   const Options options_;
   std::atomic<uint64_t> hashed_in_parallel_ = 0;
+  Collector collector_;
 };
 
 }  // namespace coffer

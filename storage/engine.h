@@ -174,11 +174,14 @@ class Engine {
   virtual absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) = 0;
 
   // Erases, of `digests`, what was condemned at or before `until` (uptime) and has no reference; what has one is
-  // condemned no more. A reader that is open keeps its content. Space comes back with RemoveErased.
-  virtual absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) = 0;
+  // condemned no more. A reader that is open keeps its content. Space comes back with Maintain. `dry_run`: changes
+  // nothing, and returns the same.
+  virtual absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
+                                                 bool dry_run) = 0;
 
-  // Gives back the space of erased content that nobody reads any more.
-  virtual absl::Status RemoveErased() = 0;
+  // What is due in the background: gives back the space of erased content that nobody reads any more, and keeps the
+  // number of files bounded. To be called every few seconds, by one thread at a time.
+  virtual absl::Status Maintain() = 0;
 
   virtual EngineStatus GetStatus() const = 0;
 };

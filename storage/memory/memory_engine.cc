@@ -174,24 +174,24 @@ class MemoryEngine : public Engine {
     return page;
   }
 
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) override {
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until, bool dry_run) override {
     std::lock_guard lock(mutex_);
     Erasure erasure;
     for (const Digest& digest : digests) {
       const auto condemned = condemned_.find(digest);
       if (condemned == condemned_.end() || condemned->second > until) continue;
-      condemned_.erase(condemned);
+      if (!dry_run) condemned_.erase(condemned);
       const auto blob = blobs_.find(digest);
       if (blob == blobs_.end() || IsReferenced(digest)) continue;
       ++erasure.blobs;
       erasure.content_bytes += blob->second->size_bytes;
       // Open readers share the pieces.
-      blobs_.erase(blob);
+      if (!dry_run) blobs_.erase(blob);
     }
     return erasure;
   }
 
-  absl::Status RemoveErased() override { return absl::OkStatus(); }
+  absl::Status Maintain() override { return absl::OkStatus(); }
 
   EngineStatus GetStatus() const override {
     std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The database on disk: its directory and lock, its column families and their options (FORMAT.md 7).
+// The database on disk: its directory and lock, its column families and their options (FORMAT.md 8).
 #pragma once
 
 #include <rocksdb/db.h>

@@ -35,7 +35,8 @@ absl::Status Reclaimer::ReadNotes() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms) {
+absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms,
+                                                  bool dry_run) {
   Erasure total;
   while (!digests.empty()) {
     const absl::Span<const Digest> slice = digests.subspan(0, kEraseSlice);
@@ -48,9 +49,14 @@ absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> diges
           for (const Digest& digest : slice) {
             if (absl::Status one = EraseOne(batch, digest, condemned_until_ms, erased, erasure); !one.ok()) return one;
           }
-          return absl::OkStatus();
+          // What an operation that fails has written is taken back.
+          return dry_run ? absl::CancelledError() : absl::OkStatus();
         },
         Lane::kBulk);
+    if (dry_run && absl::IsCancelled(status)) {
+      status = absl::OkStatus();
+      erased.clear();
+    }
     if (!status.ok()) return status;
     total.blobs += erasure.blobs;
     total.content_bytes += erasure.content_bytes;

@@ -35,8 +35,8 @@ class Reclaimer {
   absl::Status ReadNotes();
 
   // Step 1 for those of `digests` that were condemned at or before `condemned_until_ms` of uptime, slice by slice.
-  // DATA_LOSS, UNAVAILABLE.
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms);
+  // `dry_run`: returns the same and changes nothing. DATA_LOSS, UNAVAILABLE.
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms, bool dry_run);
 
   // Step 3. RESOURCE_EXHAUSTED, DATA_LOSS, UNAVAILABLE: what was not removed is tried again by the next call.
   absl::Status RemovePieces();

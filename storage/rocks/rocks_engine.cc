@@ -14,6 +14,7 @@
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/file_merger.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/pins.h"
 #include "storage/rocks/reclaimer.h"
@@ -30,6 +31,9 @@ namespace {
 
 // References that one operation sweeps: a slice that does not keep the others waiting.
 constexpr size_t kSweepSlice = 128;
+
+// An ingest takes about 1 ms with as many live files.
+constexpr uint64_t kMaxSmallFiles = 2000;
 
 class RocksEngine : public Engine {
  public:
@@ -236,12 +240,16 @@ class RocksEngine : public Engine {
     return page;
   }
 
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) override {
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
+                                         bool dry_run) override {
     if (until < absl::ZeroDuration()) return Erasure();
-    return reclaimer_.EraseCondemned(digests, static_cast<uint64_t>(absl::ToInt64Milliseconds(until)));
+    return reclaimer_.EraseCondemned(digests, static_cast<uint64_t>(absl::ToInt64Milliseconds(until)), dry_run);
   }
 
-  absl::Status RemoveErased() override { return reclaimer_.RemovePieces(); }
+  absl::Status Maintain() override {
+    if (absl::Status status = reclaimer_.RemovePieces(); !status.ok()) return status;
+    return MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles);
+  }
 
   EngineStatus GetStatus() const override {
     EngineStatus status;

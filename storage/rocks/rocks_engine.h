@@ -20,7 +20,7 @@ struct RocksOptions {
   rocksdb::Env* env = nullptr;
 };
 
-// Opens the embedded RocksDB engine, after the start-up sequence of FORMAT.md 8. FAILED_PRECONDITION if another
+// Opens the embedded RocksDB engine, after the start-up sequence of FORMAT.md 9. FAILED_PRECONDITION if another
 // process holds the directory (naming it) or if the format is newer than this program; DATA_LOSS if what was
 // acknowledged cannot be read; UNAVAILABLE if the directory cannot be made or written.
 absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& options);

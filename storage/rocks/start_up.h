@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the engine makes if the store is new, and reads before it serves: steps 2 to 5 of FORMAT.md 8.
+// What the engine makes if the store is new, and reads before it serves: steps 2 to 5 of FORMAT.md 9.
 #pragma once
 
 #include <string>

@@ -26,7 +26,9 @@ class ReadInProcess : public OpenRead {
 class InProcess : public StoreUnderTest {
  public:
   InProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept)
-      : kept_(std::move(kept)), workers_(2), store_(std::move(engine), BlobStore::Options{.hash_workers = &workers_}) {}
+      : kept_(std::move(kept)),
+        workers_(2),
+        store_(std::move(engine), {.hash_workers = &workers_, .grace = absl::ZeroDuration()}) {}
 
   absl::StatusOr<PutResult> Put(const PutCall& call, const std::string& content) override {
     absl::StatusOr<std::unique_ptr<Upload>> upload = store_.BeginUpload(call.options);
@@ -88,6 +90,7 @@ class InProcess : public StoreUnderTest {
     return findings;
   }
 
+  absl::StatusOr<Erasure> Collect(bool dry_run) override { return store_.Collect(dry_run); }
   EngineStatus GetStatus() override { return store_.GetStatus(); }
 
  private:

@@ -110,7 +110,7 @@ class ReadOverWire : public OpenRead {
 class OverWire : public StoreUnderTest {
  public:
   explicit OverWire(std::unique_ptr<Engine> engine)
-      : workers_(2), store_(std::move(engine), BlobStore::Options{.hash_workers = &workers_}) {
+      : workers_(2), store_(std::move(engine), {.hash_workers = &workers_, .grace = absl::ZeroDuration()}) {
     ServerOptions options;
     absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store_);
     if (!server.ok()) std::abort();
@@ -320,6 +320,17 @@ class OverWire : public StoreUnderTest {
     if (const grpc::Status status = reader->Finish(); !status.ok()) return FromGrpc(status);
     if (!done) return absl::InternalError("the last message of a verification does not say that it is done");
     return findings;
+  }
+
+  absl::StatusOr<Erasure> Collect(bool dry_run) override {
+    v1::CollectRequest request;
+    request.set_dry_run(dry_run);
+    v1::CollectResponse response;
+    grpc::ClientContext context;
+    if (const grpc::Status status = admin_->Collect(&context, request, &response); !status.ok()) {
+      return FromGrpc(status);
+    }
+    return Erasure{response.blobs(), response.content_bytes()};
   }
 
   EngineStatus GetStatus() override {

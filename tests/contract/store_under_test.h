@@ -52,6 +52,8 @@ class StoreUnderTest {
   virtual absl::StatusOr<BucketPage> ListBuckets(const std::string& cursor, uint32_t limit) = 0;
   // All findings of a verification of the whole store.
   virtual absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() = 0;
+  // The stores under test have no grace period: what lost its last reference is collected at once.
+  virtual absl::StatusOr<Erasure> Collect(bool dry_run) = 0;
   virtual EngineStatus GetStatus() = 0;
 };
 

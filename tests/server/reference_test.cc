@@ -227,8 +227,6 @@ TEST_F(ReferenceTest, WhatIsNotBuiltSaysSo) {
   EXPECT_TRUE(Says(references_->Lease(&contexts[0], {}, &lease), StatusCode::UNIMPLEMENTED, {"Lease is not built"}));
   v1::ScrubResponse scrub;
   EXPECT_TRUE(Says(admin_->Scrub(&contexts[3], {}, &scrub), StatusCode::UNIMPLEMENTED, {"Scrub"}));
-  v1::CollectResponse collect;
-  EXPECT_TRUE(Says(admin_->Collect(&contexts[4], {}, &collect), StatusCode::UNIMPLEMENTED, {"Collect"}));
   v1::BackupResponse backup;
   EXPECT_TRUE(Says(admin_->Backup(&contexts[5], {}, &backup), StatusCode::UNIMPLEMENTED, {"Backup"}));
 }

@@ -81,14 +81,15 @@ TEST(GoldenRows, AreWhatTheFormatSays) {
             "013fba5250be9ac259c56e7250c526bc83bacb4be825f2799d3d59e5b4878dd74e070000000000000087d612000000000002000500"
             "656d707479000001006b010076e69b031c3dc57670");
   EXPECT_EQ(absl::BytesToHexString(EncodeRecord(kDigest, {70000, Placement::kGathered, 42, 5, "inbox/1"}, "")),
-            "0170110100000000002a0000000000000005000000000000000700696e626f782f315ae5d26b688028bb");
+            "010170110100000000002a0000000000000005000000000000000700696e626f782f31271d9c50548a2aa4");
   EXPECT_EQ(absl::BytesToHexString(EncodeBucket("b", {9, absl::FromUnixMicros(1)})),
             "0109000000000000000100000000000000652daa4ad616d53e");
   EXPECT_EQ(absl::BytesToHexString(EncodeTotals("totals", {1, 2, 3, 4, 5})),
             "0101000000000000000200000000000000030000000000000004000000000000000500000000000000a1c2d485544abc5d");
   EXPECT_EQ(absl::BytesToHexString(EncodeNumber("n", 77)), "014d000000000000008dd4a39f0045f935");
   EXPECT_EQ(absl::BytesToHexString(EncodeText("store_id", "0123")), "010400303132331fda82fb003ae33d");
-  EXPECT_EQ(absl::BytesToHexString(EncodeErased("n", {Placement::kIngested, 77})), "");
+  EXPECT_EQ(absl::BytesToHexString(EncodeErased("n", {Placement::kIngested, 77})),
+            "01024d000000000000004978d0927a82afd9");
   EXPECT_EQ(absl::BytesToHexString(PieceKey(7, {258, 2, 3})), "0000000000000007000001020203");
   EXPECT_EQ(absl::BytesToHexString(LinkKey(kDigest, 5, "n")), kDigest.ToHex() + "00000000000000056e");
 }

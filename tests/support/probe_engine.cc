@@ -139,10 +139,10 @@ class ProbeEngine : public Engine {
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
     return engine_->ListCondemned(after, limit);
   }
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until) override {
-    return engine_->EraseCondemned(digests, until);
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until, bool dry_run) override {
+    return engine_->EraseCondemned(digests, until, dry_run);
   }
-  absl::Status RemoveErased() override { return engine_->RemoveErased(); }
+  absl::Status Maintain() override { return engine_->Maintain(); }
   EngineStatus GetStatus() const override { return engine_->GetStatus(); }
 
  private:

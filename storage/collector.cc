@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/collector.h"
+
+#include <optional>
+#include <vector>
+
+namespace coffer {
+namespace {
+
+// Condemned digests that are looked at together.
+constexpr size_t kPage = 1024;
+// Space comes back this long after the grace period, at most, and what it takes to remove it.
+constexpr absl::Duration kInterval = absl::Seconds(2);
+
+}  // namespace
+
+Collector::~Collector() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Collector::Start() { thread_ = std::thread(&Collector::Run, this); }
+
+absl::StatusOr<Erasure> Collector::Collect(bool dry_run) {
+  std::lock_guard collecting(collecting_);
+  const absl::Duration until = engine_.Uptime() - grace_;
+  Erasure total;
+  absl::Status damaged;
+  std::optional<Digest> after;
+  while (true) {
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) break;
+    }
+    absl::StatusOr<std::vector<Condemned>> page = engine_.ListCondemned(after, kPage);
+    if (!page.ok()) return page.status();
+    if (page->empty()) break;
+    after = page->back().digest;
+    std::vector<Digest> due;
+    for (const Condemned& condemned : *page) {
+      if (!condemned.since.ok()) damaged = condemned.since.status();
+      if (condemned.since.ok() && *condemned.since <= until) due.push_back(condemned.digest);
+    }
+    absl::StatusOr<Erasure> erasure = engine_.EraseCondemned(due, until, dry_run);
+    if (!erasure.ok()) return erasure;
+    total.blobs += erasure->blobs;
+    total.content_bytes += erasure->content_bytes;
+    if (dry_run) continue;
+    std::lock_guard lock(mutex_);
+    erased_.blobs += erasure->blobs;
+    erased_.content_bytes += erasure->content_bytes;
+  }
+  if (!dry_run) {
+    if (absl::Status status = engine_.Maintain(); !status.ok()) return status;
+  }
+  if (!damaged.ok()) return damaged;
+  return total;
+}
+
+Erasure Collector::erased() const {
+  std::lock_guard lock(mutex_);
+  return erased_;
+}
+
+absl::Status Collector::last_failure() const {
+  std::lock_guard lock(mutex_);
+  return last_failure_;
+}
+
+void Collector::Run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, absl::ToChronoMilliseconds(kInterval), [this] { return stopping_; })) {
+    lock.unlock();
+    absl::Status status = Collect(false).status();
+    lock.lock();
+    last_failure_ = std::move(status);
+  }
+}
+
+}  // namespace coffer

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reclaims content that nothing refers to, while the store serves. The cost is that of the garbage, not of the store:
+//
+//   1. whoever takes a reference away condemns what it named, in the same commit;
+//   2. content that has been condemned for the grace period is looked at again in a commit of its own: if it has a
+//      reference it is condemned no more, otherwise it is erased, and nobody finds it from then on;
+//   3. its space is given back when the last reader has let it go.
+//
+// A put or bind that comes before 2 keeps the content; one that comes after finds nothing and stores it again. The
+// grace period is for clients that have learnt that content is present and are about to bind it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "storage/engine.h"
+
+namespace coffer {
+
+// Thread-safe.
+class Collector {
+ public:
+  // `engine` is borrowed. Nothing runs by itself before Start.
+  Collector(Engine& engine, absl::Duration grace) : engine_(engine), grace_(grace) {}
+  // Stops after the slice under way.
+  ~Collector();
+
+  // Starts a thread that collects every few seconds. A failure is kept for last_failure, and tried again.
+  void Start();
+
+  // Collects once, in the calling thread; waits for another one that does. `dry_run`: tells what would be erased, and
+  // erases nothing. DATA_LOSS (a row is damaged; the others were collected), UNAVAILABLE.
+  absl::StatusOr<Erasure> Collect(bool dry_run);
+
+  // Everything that was erased since the start.
+  Erasure erased() const;
+  // How the last collection of the thread ended.
+  absl::Status last_failure() const;
+
+ private:
+  void Run();
+
+  Engine& engine_;
+  const absl::Duration grace_;
+  // Held by whoever collects.
+  std::mutex collecting_;
+  // Guards what follows.
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  Erasure erased_;
+  absl::Status last_failure_;
+  std::thread thread_;
+};
+
+}  // namespace coffer
