@@ -22,7 +22,7 @@ absl::Status CheckLimit(uint32_t limit, uint32_t max) {
 
 BlobStore::BlobStore(std::unique_ptr<Engine> engine, Options options)
     : engine_(std::move(engine)), options_(std::move(options)), collector_(*engine_, options_.grace) {
-  if (options_.collects) collector_.Start();
+  if (options_.report_collector != nullptr) collector_.Start(options_.report_collector);
 }
 
 absl::StatusOr<std::unique_ptr<Upload>> BlobStore::BeginUpload(UploadOptions options) {

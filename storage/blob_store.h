@@ -61,8 +61,8 @@ class BlobStore {
     uint64_t max_blob_bytes = uint64_t{1} << 40;
     // Content that lost its last reference stays this long, in time that the store is served.
     absl::Duration grace = absl::Minutes(15);
-    // Reclaim garbage by a thread of the store's own.
-    bool collects = false;
+    // Reclaim garbage by a thread of the store's own, which reports here what fails. Null: only Collect does.
+    std::function<void(const absl::Status&)> report_collector = nullptr;
     // Stamps references and buckets; replaced in tests.
     std::function<absl::Time()> now = absl::Now;
   };

@@ -2,6 +2,7 @@
 #include "storage/collector.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace coffer {
@@ -23,7 +24,9 @@ Collector::~Collector() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Collector::Start() { thread_ = std::thread(&Collector::Run, this); }
+void Collector::Start(std::function<void(const absl::Status&)> report) {
+  thread_ = std::thread([this, report = std::move(report)] { Run(report); });
+}
 
 absl::StatusOr<Erasure> Collector::Collect(bool dry_run) {
   std::lock_guard collecting(collecting_);
@@ -66,18 +69,15 @@ Erasure Collector::erased() const {
   return erased_;
 }
 
-absl::Status Collector::last_failure() const {
-  std::lock_guard lock(mutex_);
-  return last_failure_;
-}
-
-void Collector::Run() {
+void Collector::Run(const std::function<void(const absl::Status&)>& report) {
+  absl::Status before;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, absl::ToChronoMilliseconds(kInterval), [this] { return stopping_; })) {
     lock.unlock();
     absl::Status status = Collect(false).status();
+    if (!status.ok() && status != before) report(status);
+    before = std::move(status);
     lock.lock();
-    last_failure_ = std::move(status);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -31,8 +32,9 @@ class Collector {
   // Stops after the slice under way.
   ~Collector();
 
-  // Starts a thread that collects every few seconds. A failure is kept for last_failure, and tried again.
-  void Start();
+  // Starts a thread that collects every few seconds. What fails is tried again; the first failure of a row of equal ones
+  // goes to `report`, on that thread.
+  void Start(std::function<void(const absl::Status&)> report);
 
   // Collects once, in the calling thread; waits for another one that does. `dry_run`: tells what would be erased, and
   // erases nothing. DATA_LOSS (a row is damaged; the others were collected), UNAVAILABLE.
@@ -40,11 +42,9 @@ class Collector {
 
   // Everything that was erased since the start.
   Erasure erased() const;
-  // How the last collection of the thread ended.
-  absl::Status last_failure() const;
 
  private:
-  void Run();
+  void Run(const std::function<void(const absl::Status&)>& report);
 
   Engine& engine_;
   const absl::Duration grace_;
@@ -55,7 +55,6 @@ class Collector {
   std::condition_variable wake_;
   bool stopping_ = false;
   Erasure erased_;
-  absl::Status last_failure_;
   std::thread thread_;
 };
 
