@@ -66,28 +66,36 @@ absl::Status Verifier::ReportUnreadable(const std::optional<Digest>& digest, con
   return Report({digest, {}, std::string(problem.message())});
 }
 
-absl::Status Verifier::CheckBlob(const Digest& digest, absl::string_view problem_if_missing) {
+absl::Status Verifier::CheckBlob(const Digest& digest, const Reference* named_by) {
   absl::StatusOr<std::unique_ptr<Content>> content = engine_.Open(digest);
   if (absl::IsDataLoss(content.status())) return ReportUnreadable(digest, content.status());
   if (absl::IsNotFound(content.status())) {
-    // It may have been deleted since its digest was read; whoever knows better says so.
-    if (problem_if_missing.empty()) return absl::OkStatus();
-    return Report({digest, {}, std::string(problem_if_missing)});
+    return named_by == nullptr ? absl::OkStatus() : ReportMissing(*named_by);
   }
   if (!content.ok()) return content.status();
   return CheckContent(digest, **content, {0, (*content)->size_bytes()});
 }
 
+absl::Status Verifier::ReportMissing(const Reference& reference) {
+  // The name may have gone since it was read, and its content with it.
+  absl::StatusOr<Reference> now = engine_.Resolve(reference.bucket, reference.name);
+  if (absl::IsNotFound(now.status())) return absl::OkStatus();
+  if (!now.ok()) return now.status();
+  if (!(now->digest == reference.digest)) return absl::OkStatus();
+  absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
+  if (found.ok() && found->has_value()) return absl::OkStatus();
+  return Report({reference.digest, {},
+                 absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(reference.bucket),
+                              " stands for blob ", reference.digest.ToHex(), ", which is not stored")});
+}
+
 absl::Status Verifier::CheckReference(const Reference& reference, bool contents) {
-  const std::string problem = absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(reference.bucket),
-                                           " stands for blob ", reference.digest.ToHex(), ", which is not stored");
-  if (contents) return CheckBlob(reference.digest, problem);
+  if (contents) return CheckBlob(reference.digest, &reference);
   absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
   // A damaged record is reported with its blob.
   if (absl::IsDataLoss(found.status())) return absl::OkStatus();
   if (!found.ok()) return found.status();
-  if (found->has_value()) return absl::OkStatus();
-  return Report({reference.digest, {}, problem});
+  return found->has_value() ? absl::OkStatus() : ReportMissing(reference);
 }
 
 absl::Status Verifier::CheckBucket(absl::string_view bucket, bool contents) {
@@ -112,7 +120,7 @@ absl::Status Verifier::CheckAll() {
     absl::StatusOr<std::vector<Digest>> page = engine_.ListDigests(after, kPage);
     if (!page.ok()) return page.status();
     for (const Digest& digest : *page) {
-      if (absl::Status status = CheckBlob(digest, ""); !status.ok()) return status;
+      if (absl::Status status = CheckBlob(digest, nullptr); !status.ok()) return status;
     }
     if (page->size() < kPage) break;
     after = page->back();

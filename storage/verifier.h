@@ -52,8 +52,11 @@ class Verifier {
   // Counts a blob that cannot be read at all, because its record or the reference to it is damaged.
   absl::Status ReportUnreadable(const std::optional<Digest>& digest, const absl::Status& problem);
 
-  // All of a blob that ought to be there; `problem_if_missing` is reported if it is not.
-  absl::Status CheckBlob(const Digest& digest, absl::string_view problem_if_missing);
+  // Reports content that is missing although `reference` names it, if it still does.
+  absl::Status ReportMissing(const Reference& reference);
+
+  // All of a blob. It may have gone since its digest was read, unless `named_by` names it; null: nothing does.
+  absl::Status CheckBlob(const Digest& digest, const Reference* named_by);
 
   // Every reference of a bucket is readable and its blob is stored; with `contents`, that is checked as well.
   absl::Status CheckBucket(absl::string_view bucket, bool contents);

@@ -106,7 +106,12 @@ TEST_P(StoreContract, PutDeleteReadAndCollectSideBySideLoseNothing) {
   constexpr int kRounds = 40;
   std::atomic<bool> done = false;
   std::thread collector([&] {
-    while (!done) EXPECT_TRUE(store_->Collect(false).ok());
+    while (!done) {
+      EXPECT_TRUE(store_->Collect(false).ok());
+      // What goes meanwhile is not taken for damage.
+      const absl::StatusOr<std::vector<VerifyFinding>> findings = store_->VerifyAll();
+      EXPECT_TRUE(findings.ok() && findings->empty()) << findings.status();
+    }
   });
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
