@@ -78,7 +78,7 @@ KernelList AllKernels();
 // the fastest.
 const Kernel& ActiveKernel();
 
-// Its name, for logs and status reports: "portable", "sse41", "avx2", "avx512".
+// Its name, for logs and status reports: "portable", "sse41", "avx2", "avx512", "neon".
 std::string_view ActiveKernelName();
 
 // For tests and benches: use `kernel`, which the CPU supports, from now on. Not to be called while others

@@ -8,7 +8,7 @@ namespace coffer {
 namespace {
 
 bool Supported() { return __builtin_cpu_supports("avx2"); }
-using Kernels = LaneKernel<Lanes<EightLanes, 1>, Lanes<FourLanes, 1>, OneLane<2, 2>>;
+using Kernels = LaneKernel<Lanes<EightLanes, 1>, Lanes<FourLanes, 1>, OneLane<2, 2, AbsorbX64>>;
 
 }  // namespace
 

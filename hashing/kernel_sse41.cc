@@ -7,7 +7,7 @@ namespace coffer {
 namespace {
 
 bool Supported() { return __builtin_cpu_supports("sse4.1"); }
-using Kernels = LaneKernel<Lanes<FourLanes, 1>, OneLane<2, 2>>;
+using Kernels = LaneKernel<Lanes<FourLanes, 1>, OneLane<2, 2, AbsorbX64>>;
 
 }  // namespace
 
