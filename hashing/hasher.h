@@ -23,7 +23,8 @@ class XofReader {
   // Moves to `offset_bytes` of the output; any uint64_t will do.
   void Seek(uint64_t offset_bytes) { offset_bytes_ = offset_bytes; }
 
-  // Fills `out` from the current offset and moves on behind it.
+  // Fills `out` from the current offset and moves on behind it. The output ends at 2^64 bytes: behind its last
+  // byte comes its first one.
   void Read(absl::Span<uint8_t> out);
 
   uint64_t offset_bytes() const { return offset_bytes_; }

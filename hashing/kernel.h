@@ -40,7 +40,6 @@ struct LaneInput {
 // One instruction set's implementation. All functions are pure and safe to call from any thread.
 struct Kernel {
   const char* name;
-  size_t lanes;  // the widest pass
   // Whether this CPU and operating system can run it.
   bool (*supported)();
   // Hashes `count` independent inputs, in any order.

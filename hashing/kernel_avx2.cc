@@ -13,7 +13,7 @@ using Kernels = LaneKernel<Lanes<EightLanes, 1>, Lanes<FourLanes, 1>, OneLane<2,
 }  // namespace
 
 extern const Kernel kAvx2Kernel = {
-    "avx2", 8, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
+    "avx2", Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
 };
 
 }  // namespace coffer

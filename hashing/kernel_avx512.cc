@@ -103,7 +103,7 @@ void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, ui
 }  // namespace
 
 extern const Kernel kAvx512Kernel = {
-    "avx512", 16, Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
+    "avx512", Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
 };
 
 }  // namespace coffer

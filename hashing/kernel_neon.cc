@@ -46,8 +46,7 @@ using Kernels = LaneKernel<Lanes<FourLanesOf<NeonWords>, 1>, OneLane<2, 2, Absor
 }  // namespace
 
 extern const Kernel kNeonKernel = {
-    "neon",           4, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbPortable,
-    CompressPortable,
+    "neon", Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbPortable, CompressPortable,
 };
 
 }  // namespace coffer
