@@ -70,6 +70,23 @@ TEST_P(HashingUnderEveryKernel, EqualsTheReferenceInAllModesAndSplits) {
   }
 }
 
+TEST_P(HashingUnderEveryKernel, OutputGoesOnOverItsLargestOffset) {
+  const Bytes blob = SampleBlob(3000);
+  Hasher hasher;
+  hasher.Update(blob);
+  for (uint64_t before : {1, 10, 64, 100}) {
+    const uint64_t offset = uint64_t{0} - before;
+    XofReader reader = hasher.FinalizeXof();
+    reader.Seek(offset);
+    Bytes out(200);
+    // In two parts, the second one behind the largest offset.
+    reader.Read(absl::MakeSpan(out).first(110));
+    EXPECT_EQ(reader.offset_bytes(), offset + 110);
+    reader.Read(absl::MakeSpan(out).subspan(110));
+    EXPECT_EQ(out, reference::Hash(blob, 200, offset)) << before;
+  }
+}
+
 TEST_P(HashingUnderEveryKernel, SubtreesJoinToTheRoot) {
   for (size_t size : BoundarySizes(1 << 20)) {
     if (size <= kChunkBytes) continue;
