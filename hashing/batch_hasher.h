@@ -9,8 +9,9 @@
 
 namespace coffer {
 
-// The digests of `blobs`, any number of any sizes, empty ones included: `out` has one element per blob. On
-// the calling thread, without allocation, with about 64 KiB of stack; safe to call from any thread.
+// The digests of `blobs`, any number of any sizes, empty ones included: `out` has one element per blob and
+// lies outside all of them. Blobs may overlap. On the calling thread, without allocation, with about 64 KiB of stack;
+// safe to call from any thread.
 void HashBatch(absl::Span<const ByteSpan> blobs, absl::Span<Digest> out);
 
 }  // namespace coffer

@@ -11,17 +11,23 @@
 
 namespace coffer {
 
+void XofReader::Seek(uint64_t offset_bytes) {
+  block_ = offset_bytes / kBlockBytes;
+  read_bytes_ = offset_bytes % kBlockBytes;
+}
+
 void XofReader::Read(absl::Span<uint8_t> out) {
   const Kernel& kernel = ActiveKernel();
   while (!out.empty()) {
-    uint8_t block[64];
-    kernel.compress(root_.chain, root_.block, root_.block_bytes, offset_bytes_ / sizeof(block), root_.flags | kFlagRoot,
-                    block);
-    const size_t skip = offset_bytes_ % sizeof(block);
-    const size_t take = std::min(out.size(), sizeof(block) - skip);
-    std::memcpy(out.data(), block + skip, take);
+    uint8_t block[kBlockBytes];
+    kernel.compress(root_.chain, root_.block, root_.block_bytes, block_, root_.flags | kFlagRoot, block);
+    const size_t take = std::min(out.size(), kBlockBytes - read_bytes_);
+    std::memcpy(out.data(), block + read_bytes_, take);
     out.remove_prefix(take);
-    offset_bytes_ += take;
+    read_bytes_ += take;
+    if (read_bytes_ < kBlockBytes) break;
+    ++block_;
+    read_bytes_ = 0;
   }
 }
 

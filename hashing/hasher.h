@@ -21,19 +21,24 @@ namespace coffer {
 class XofReader {
  public:
   // Moves to `offset_bytes` of the output; any uint64_t will do.
-  void Seek(uint64_t offset_bytes) { offset_bytes_ = offset_bytes; }
+  void Seek(uint64_t offset_bytes);
 
-  // Fills `out` from the current offset and moves on behind it.
+  // Fills `out` from the current offset and moves on behind it. What is read on over the 2^64th byte is what comes
+  // behind it, not the beginning again.
   void Read(absl::Span<uint8_t> out);
 
-  uint64_t offset_bytes() const { return offset_bytes_; }
+  // Modulo 2^64.
+  uint64_t offset_bytes() const { return block_ * kBlockBytes + read_bytes_; }
 
  private:
   friend class Hasher;
+  static constexpr size_t kBlockBytes = 64;
   explicit XofReader(const LastCompression& root) : root_(root) {}
 
   LastCompression root_;
-  uint64_t offset_bytes_ = 0;
+  // The next byte: a block of the output, counted from 0, and what has been read of it.
+  uint64_t block_ = 0;
+  size_t read_bytes_ = 0;
 };
 
 // Hashes a stream in pieces of any size. About 18 KiB, meant to live on a stack or inside another object;

@@ -17,6 +17,8 @@ constexpr const Kernel* kKernels[] = {
     &kAvx512Kernel,
     &kAvx2Kernel,
     &kSse41Kernel,
+#elif defined(__aarch64__)
+    &kNeonKernel,
 #endif
     &kPortableKernel,
 };

@@ -40,7 +40,6 @@ struct LaneInput {
 // One instruction set's implementation. All functions are pure and safe to call from any thread.
 struct Kernel {
   const char* name;
-  size_t lanes;  // the widest pass
   // Whether this CPU and operating system can run it.
   bool (*supported)();
   // Hashes `count` independent inputs, in any order.
@@ -78,7 +77,7 @@ KernelList AllKernels();
 // the fastest.
 const Kernel& ActiveKernel();
 
-// Its name, for logs and status reports: "portable", "sse41", "avx2", "avx512".
+// Its name, for logs and status reports: "portable", "sse41", "avx2", "avx512", "neon".
 std::string_view ActiveKernelName();
 
 // For tests and benches: use `kernel`, which the CPU supports, from now on. Not to be called while others

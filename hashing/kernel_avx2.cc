@@ -8,12 +8,12 @@ namespace coffer {
 namespace {
 
 bool Supported() { return __builtin_cpu_supports("avx2"); }
-using Kernels = LaneKernel<Lanes<EightLanes, 1>, Lanes<FourLanes, 1>, OneLane<2, 2>>;
+using Kernels = LaneKernel<Lanes<EightLanes, 1>, Lanes<FourLanes, 1>, OneLane<2, 2, AbsorbX64>>;
 
 }  // namespace
 
 extern const Kernel kAvx2Kernel = {
-    "avx2", 8, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
+    "avx2", Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
 };
 
 }  // namespace coffer

@@ -88,7 +88,7 @@ bool Supported() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
 using Kernels = LaneKernel<Lanes<SixteenLanes, 2>, Lanes<SixteenLanes, 1>, Lanes<EightLanes, 1>, Lanes<FourLanes, 1>,
-                           OneLane<2, 1>>;
+                           OneLane<2, 1, AbsorbX64>>;
 
 void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, uint64_t counter, uint8_t flags,
                 uint8_t* out) {
@@ -103,7 +103,7 @@ void HashChunks(const uint8_t* bytes, size_t size_bytes, const uint32_t* key, ui
 }  // namespace
 
 extern const Kernel kAvx512Kernel = {
-    "avx512", 16, Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
+    "avx512", Supported, Kernels::HashLanes, HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
 };
 
 }  // namespace coffer

@@ -6,7 +6,7 @@
 //
 // The 16 state words need 16 registers and there are 15, so v8 and v11 take turns in r11d: each waits in its
 // slot while the quarter rounds that do not need it run. Both are long done when they are stored and come
-// early when they are loaded, so the turn stays off the critical path. The message is copied below rsp's
+// early when they are loaded, so the turn stays off the critical path. The message is copied into the
 // frame, because no register is left to point at it.
 #include "hashing/kernel.h"
 #include "hashing/kernel_table.h"

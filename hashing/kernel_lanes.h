@@ -11,8 +11,9 @@
 //   Reg, kWidth                      the register type and its number of 32-bit lanes
 //   Set1, Load, Store                broadcast a word; load and store kWidth words
 //   Add, Xor, Ror16, Ror12, Ror8, Ror7
-//   AddFromMemory(a, m)              a += m, with m as a memory operand whatever the compiler would like
-//   better LoadBlocks(at, m)                64 bytes from each of at(0..kWidth) as 16 transposed registers
+//   AddFromMemory(a, m)              a += m, with m as a memory operand whatever the compiler would like better
+//   kParts, LoadPart(i, at, m)       the parts of 64 bytes from each of at(0..kWidth); the i-th of them into its
+//                                    share of 16 transposed registers
 //   StoreChains(h, out)              8 transposed registers as kWidth runs of 32 bytes
 //   LoadTail(bytes, size, out)       fewer than 64 bytes, zero-padded to 64
 #pragma once
@@ -41,6 +42,14 @@ constexpr int kSchedule[7][16] = {
     {3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1}, {10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6},
     {12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4}, {9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7},
     {11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13},
+};
+
+// LoadTail for vectors without masked loads.
+struct CopiedTail {
+  static COFFER_INLINE void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
+    std::memset(out, 0, kBlockBytes);
+    if (size > 0) std::memcpy(out, bytes, size);
+  }
 };
 
 template <typename V, size_t kSets>
@@ -395,9 +404,9 @@ struct Lanes {
   }
 };
 
-// What ends the list of widths: one lane at a time, worth it for up to kMost inputs and kMostParents
-// parents.
-template <size_t kMost, size_t kMostParents>
+// What ends the list of widths: one lane at a time (Absorb is as Kernel::absorb), worth it for up to kMost inputs
+// and kMostParents parents.
+template <size_t kMost, size_t kMostParents, decltype(Kernel::absorb) Absorb>
 struct OneLane {
   static constexpr size_t kLanes = kMost;
   static constexpr size_t kParents = kMostParents;
@@ -408,18 +417,17 @@ struct OneLane {
     const size_t whole = in.size_bytes == 0 ? 0 : (in.size_bytes - 1) / kBlockBytes;
     uint8_t first_flags = in.first_flags;
     if (whole > 0) {
-      AbsorbX64(chain, in.bytes, whole, kBlockBytes, in.counter, in.flags, first_flags);
+      Absorb(chain, in.bytes, whole, kBlockBytes, in.counter, in.flags, first_flags);
       first_flags = 0;
     }
     const uint32_t tail_bytes = static_cast<uint32_t>(in.size_bytes - whole * kBlockBytes);
     const uint8_t* tail = in.bytes + whole * kBlockBytes;
     alignas(64) uint8_t padded[kBlockBytes];
     if (tail_bytes < kBlockBytes) {
-      std::memset(padded, 0, kBlockBytes);
-      if (tail_bytes > 0) std::memcpy(padded, tail, tail_bytes);
+      CopiedTail::LoadTail(tail, tail_bytes, padded);
       tail = padded;
     }
-    AbsorbX64(chain, tail, 1, tail_bytes, in.counter, in.flags | in.last_flags, first_flags);
+    Absorb(chain, tail, 1, tail_bytes, in.counter, in.flags | in.last_flags, first_flags);
     std::memcpy(in.out, chain, sizeof(chain));
   }
   static void HashInputs(const LaneInput* inputs, size_t count) {

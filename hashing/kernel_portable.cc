@@ -122,7 +122,7 @@ void CompressPortable(const uint32_t* chain, const uint8_t* block, uint32_t bloc
 }
 
 extern const Kernel kPortableKernel = {
-    "portable", 1, Supported, HashLanes, HashChunks, HashParents, AbsorbPortable, CompressPortable,
+    "portable", Supported, HashLanes, HashChunks, HashParents, AbsorbPortable, CompressPortable,
 };
 
 }  // namespace coffer

@@ -7,12 +7,12 @@ namespace coffer {
 namespace {
 
 bool Supported() { return __builtin_cpu_supports("sse4.1"); }
-using Kernels = LaneKernel<Lanes<FourLanes, 1>, OneLane<2, 2>>;
+using Kernels = LaneKernel<Lanes<FourLanes, 1>, OneLane<2, 2, AbsorbX64>>;
 
 }  // namespace
 
 extern const Kernel kSse41Kernel = {
-    "sse41", 4, Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
+    "sse41", Supported, Kernels::HashLanes, Kernels::HashChunks, Kernels::HashParents, AbsorbX64, CompressPortable,
 };
 
 }  // namespace coffer

@@ -26,6 +26,8 @@ extern const Kernel kPortableKernel;
 extern const Kernel kSse41Kernel;
 extern const Kernel kAvx2Kernel;
 extern const Kernel kAvx512Kernel;
+#elif defined(__aarch64__)
+extern const Kernel kNeonKernel;
 #endif
 
 }  // namespace coffer

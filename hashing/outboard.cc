@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hashing/invariant.h"
 #include "hashing/slice.h"
 #include "hashing/tree_math.h"
 
@@ -72,7 +73,12 @@ std::vector<uint8_t> Outboard::ToPreOrderBytes() const {
 }
 
 const ParentNode& Outboard::Node(GroupIndex first, int height) const {
-  return nodes_.at(PostOrderIndex(first, height, GroupCount(size_bytes_)));
+  const uint64_t groups = GroupCount(size_bytes_);
+  RequireInvariant(height > 0 && height <= kMaxHeight && first.value() < groups &&
+                       first.value() % (uint64_t{1} << height) == 0 &&
+                       HeightOf(GroupsUnder(first, height, groups)) == height,
+                   "a node is asked for at a place of its tree");
+  return nodes_[PostOrderIndex(first, height, groups)];
 }
 
 absl::Status Outboard::Verify(const Digest& digest) const {

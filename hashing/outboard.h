@@ -37,7 +37,7 @@ class Outboard {
   // The bytes in pre-order.
   std::vector<uint8_t> ToPreOrderBytes() const;
 
-  // The node at a place of the tree that exists (tree_math.h).
+  // The node at a place of the tree that exists (tree_math.h), borrowed; a place outside it ends the program.
   const ParentNode& Node(GroupIndex first, int height) const;
 
   // OK if the nodes are those of `digest`; DATA_LOSS naming the digest and the byte range under the first

@@ -90,8 +90,9 @@ uint64_t SliceBytes(uint64_t size_bytes, ByteRange range) {
     }
     return parents;
   };
-  return bytes +
-         (groups - 1 - parents_within(0, first, groups) - parents_within(end, groups, groups)) * kParentNodeBytes;
+  const uint64_t parents = groups - 1 - parents_within(0, first, groups) - parents_within(end, groups, groups);
+  const uint64_t room_bytes = std::numeric_limits<uint64_t>::max() - bytes;
+  return bytes + std::min(room_bytes, parents * kParentNodeBytes);
 }
 
 absl::Status SliceVerifier::Damage(const SliceItem& item) {
@@ -124,27 +125,27 @@ absl::Status SliceVerifier::CheckGroup(const SliceItem& item, ByteSpan bytes) {
 }
 
 SliceEncoder::SliceEncoder(const Digest& digest, uint64_t size_bytes, ByteRange range)
-    : walk_(size_bytes, range), verifier_(digest) {}
+    : walk_(size_bytes, range), verifier_(digest), item_(walk_.Next()) {}
 
 absl::StatusOr<bool> SliceEncoder::Next(NodeSource nodes, GroupSource groups, std::string* out) {
-  const std::optional<SliceItem> item = walk_.Next();
-  if (!item.has_value()) return false;
-  if (item->is_parent()) {
-    const absl::StatusOr<ParentNode> node = nodes(item->first, item->height);
+  if (!item_.has_value()) return false;
+  if (item_->is_parent()) {
+    const absl::StatusOr<ParentNode> node = nodes(item_->first, item_->height);
     if (!node.ok()) return node.status();
-    if (absl::Status status = verifier_.CheckParent(*item, *node); !status.ok()) return status;
+    if (absl::Status status = verifier_.CheckParent(*item_, *node); !status.ok()) return status;
     out->append(reinterpret_cast<const char*>(&*node), sizeof(ParentNode));
-    return true;
+  } else {
+    const size_t before = out->size();
+    out->resize(before + item_->size_bytes);
+    const absl::Span<uint8_t> bytes(reinterpret_cast<uint8_t*>(&(*out)[before]), item_->size_bytes);
+    absl::Status status = groups(item_->first, bytes);
+    if (status.ok()) status = verifier_.CheckGroup(*item_, bytes);
+    if (!status.ok()) {
+      out->resize(before);
+      return status;
+    }
   }
-  const size_t before = out->size();
-  out->resize(before + item->size_bytes);
-  const absl::Span<uint8_t> bytes(reinterpret_cast<uint8_t*>(&(*out)[before]), item->size_bytes);
-  absl::Status status = groups(item->first, bytes);
-  if (status.ok()) status = verifier_.CheckGroup(*item, bytes);
-  if (!status.ok()) {
-    out->resize(before);
-    return status;
-  }
+  item_ = walk_.Next();
   return true;
 }
 

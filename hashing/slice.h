@@ -79,7 +79,7 @@ class SliceWalk {
   size_t waiting_count_ = 0;
 };
 
-// Bytes of the slice of `range` of a blob of `size_bytes`.
+// Bytes of the slice of `range` of a blob of `size_bytes`; 2^64 - 1 if there are more.
 uint64_t SliceBytes(uint64_t size_bytes, ByteRange range);
 
 // Checks nodes and groups on their way down from a digest, in the order of a SliceWalk. Holds one path. After
@@ -106,7 +106,8 @@ class SliceVerifier {
   size_t expected_count_ = 0;
 };
 
-// Writes a slice from wherever nodes and groups are kept, proving each of them before it is handed out.
+// Writes a slice from wherever nodes and groups are kept, proving each of them before it is handed out. Holds one
+// path. One thread at a time.
 class SliceEncoder {
  public:
   // The node or the bytes at a place, or the error that the caller of Next shall see. Called within Next.
@@ -116,13 +117,14 @@ class SliceEncoder {
 
   SliceEncoder(const Digest& digest, uint64_t size_bytes, ByteRange range);
 
-  // Appends the next item to `out`; false behind the last one. DATA_LOSS as SliceVerifier, or a source's
-  // error; `out` is then as it was.
+  // Appends the next item to `out`; false behind the last one. DATA_LOSS as SliceVerifier, after which it fails
+  // for good, or a source's error, after which another call asks for the same item again; `out` is then as it was.
   absl::StatusOr<bool> Next(NodeSource nodes, GroupSource groups, std::string* out);
 
  private:
   SliceWalk walk_;
   SliceVerifier verifier_;
+  std::optional<SliceItem> item_;  // the next one
 };
 
 // Takes a slice from an untrusted peer in pieces of any size and hands out the bytes of the range, each only
@@ -135,8 +137,8 @@ class SliceDecoder {
   // `digest` is trusted; `size_bytes` is what the peer says, and `range` what was asked for.
   SliceDecoder(const Digest& digest, uint64_t size_bytes, ByteRange range);
 
-  // DATA_LOSS naming the digest and the byte range under the first item that is not true, or the place where
-  // bytes follow the end of the slice. After that every call returns the same and releases nothing.
+  // DATA_LOSS naming the digest and the byte range under the first item that is not true, or saying that bytes
+  // follow the end of the slice. After that every call returns the same and releases nothing.
   absl::Status Feed(ByteSpan bytes, Release release);
 
   // OK if the slice is complete; DATA_LOSS naming the place where it stops otherwise. An empty blob's slice

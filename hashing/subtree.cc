@@ -5,6 +5,7 @@
 #include "hashing/subtree.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "hashing/invariant.h"
@@ -186,6 +187,8 @@ void HashRun(TreeMode mode, ByteSpan bytes, GroupIndex first_group, RunTree* tre
 }
 
 ChainingValue SubtreeChainingValue(ByteSpan bytes, ChunkIndex first_chunk) {
+  RequireInvariant(first_chunk.value() % std::bit_ceil(ChunkCount(bytes.size())) == 0,
+                   "a subtree starts at a multiple of the chunks that it covers when complete");
   return ValueOfSubtree(TreeMode{}, bytes, first_chunk);
 }
 

@@ -21,7 +21,7 @@ static_assert(sizeof(ParentNode) == 64, "nodes are read and written as 64 bytes"
 
 // The chaining value of a subtree that is not the root: `bytes` (not empty) start at chunk `first_chunk` of
 // the blob and are either a power of two of whole chunks, with `first_chunk` a multiple of that number, or
-// the blob's tail from such a place.
+// the blob's tail from such a place. Any other place ends the program.
 ChainingValue SubtreeChainingValue(ByteSpan bytes, ChunkIndex first_chunk);
 
 // One chaining value per chunk group of `bytes` (not empty), which start at group `first_group` of the blob;

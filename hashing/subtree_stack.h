@@ -12,9 +12,11 @@
 #include "hashing/digest.h"
 #include "hashing/invariant.h"
 #include "hashing/subtree.h"
+#include "hashing/tree_math.h"
 
 namespace coffer {
 
+// A value type; one thread at a time. `leaves` are chunk groups or larger units, as its owner likes.
 class SubtreeStack {
  public:
   SubtreeStack() {}  // NOLINT(modernize-use-equals-default): entries_ stay unwritten
@@ -60,8 +62,8 @@ class SubtreeStack {
     ChainingValue value;
     uint64_t leaves;
   };
-  // One more than the heights above groups, and one for the pair that waits.
-  static constexpr size_t kMaxDepth = 56;
+  // A value for each height, groups included, and one more for the pair that waits.
+  static constexpr size_t kMaxDepth = kMaxHeight + 2;
 
   template <typename Join>
   void JoinTop(Join& join) {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a stream becomes a digest:
-// 1. The feeding thread cuts the stream into runs of up to 16 groups. Large pieces are cut where they lie and
-// Append
-//    returns when they are hashed; small ones are gathered in buffers. Less than one group is always kept
+// 1. The feeding thread cuts the stream into runs of up to 16 groups. Large pieces are cut where they lie, and
+//    Append returns when they are hashed; small ones are gathered in buffers. Less than one group is always kept
 //    back unless more follows, so that a blob of one group, which has no parent, is known when Finish comes.
-// 2. Each run goes into the stream's queue, with a ticket for it into the pool. A worker with a ticket hashes
-// the first run
-//    that nobody has taken; so does the feeding thread when it would have to wait.
-// 3. The feeding thread takes finished runs in order, hands their parents to the sink, and pushes their
-// values on the
-//    stack, which joins what is complete once more data follows (subtree_stack.h).
+// 2. Each run goes into the stream's queue, with a ticket for it into the pool. A worker with a ticket hashes the
+//    first run that nobody has taken; so does the feeding thread when it would have to wait.
+// 3. The feeding thread takes finished runs in order, hands their parents to the sink, and pushes their values on
+//    the stack, which joins what is complete once more data follows (subtree_stack.h).
 #include "hashing/tree_hasher.h"
 
 #include <algorithm>

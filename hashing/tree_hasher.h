@@ -40,7 +40,8 @@ class TreeHasher {
   // Bytes appended so far.
   uint64_t size_bytes() const;
 
-  // How many different threads have hashed parts of this stream, the calling one included if it has.
+  // How many different threads have hashed chunks of this stream so far, the calling one included if it has; 0 for
+  // a blob of one group, which Finish hashes at once.
   int hashing_threads() const;
 
  private:

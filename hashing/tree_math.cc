@@ -20,7 +20,6 @@ uint64_t ParentsBefore(GroupIndex first) { return first.value() - static_cast<ui
 uint64_t ChunkCount(uint64_t size_bytes) { return LeafCount(size_bytes, kChunkBytes); }
 uint64_t GroupCount(uint64_t size_bytes) { return LeafCount(size_bytes, kGroupBytes); }
 uint64_t LeftLeaves(uint64_t leaves) { return std::bit_floor(leaves - 1); }
-uint64_t LeftSubtreeBytes(uint64_t size_bytes) { return LeftLeaves(ChunkCount(size_bytes)) * kChunkBytes; }
 uint64_t ParentCount(uint64_t size_bytes) { return GroupCount(size_bytes) - 1; }
 uint64_t OutboardBytes(uint64_t size_bytes) { return ParentCount(size_bytes) * kParentNodeBytes; }
 int HeightOf(uint64_t groups) { return std::bit_width(groups - 1); }
@@ -32,24 +31,6 @@ uint64_t GroupsUnder(GroupIndex first, int height, uint64_t total_groups) {
 uint64_t PostOrderIndex(GroupIndex first, int height, uint64_t total_groups) {
   // Everything complete to the left, then the parents below this one, then this one.
   return ParentsBefore(first) + GroupsUnder(first, height, total_groups) - 2;
-}
-
-uint64_t PreOrderIndex(GroupIndex first, int height, uint64_t total_groups) {
-  // Everything complete to the left, and the ancestors, which all come first.
-  uint64_t ancestors = 0;
-  uint64_t start = 0;
-  uint64_t leaves = total_groups;
-  while (start != first.value() || HeightOf(leaves) != height) {
-    const uint64_t left = LeftLeaves(leaves);
-    if (first.value() < start + left) {
-      leaves = left;
-    } else {
-      start += left;
-      leaves -= left;
-    }
-    ++ancestors;
-  }
-  return ParentsBefore(first) + ancestors;
 }
 
 }  // namespace coffer

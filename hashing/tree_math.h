@@ -30,9 +30,6 @@ uint64_t GroupCount(uint64_t size_bytes);
 // of two that leaves at least one for the right child (BLAKE3 paper 2.1).
 uint64_t LeftLeaves(uint64_t leaves);
 
-// Bytes under the left child of a subtree of `size_bytes` > kChunkBytes.
-uint64_t LeftSubtreeBytes(uint64_t size_bytes);
-
 // Parents above chunk groups: one less than the groups.
 uint64_t ParentCount(uint64_t size_bytes);
 
@@ -49,9 +46,5 @@ uint64_t GroupsUnder(GroupIndex first, int height, uint64_t total_groups);
 // parents). It does not depend on the size of the blob when the parent is complete, so it can be written
 // while hashing.
 uint64_t PostOrderIndex(GroupIndex first, int height, uint64_t total_groups);
-
-// Position, in parents, of the parent (`first`, `height`) in an outboard in pre-order (parents before
-// children).
-uint64_t PreOrderIndex(GroupIndex first, int height, uint64_t total_groups);
 
 }  // namespace coffer

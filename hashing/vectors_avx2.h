@@ -6,12 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "hashing/kernel_lanes.h"
 
 namespace coffer {
 namespace {
 
-struct EightLanes {
+struct EightLanes : CopiedTail {
   using Reg = __m256i;
   static constexpr size_t kWidth = 8;
 
@@ -65,10 +66,6 @@ struct EightLanes {
     Reg rows[8];
     for (size_t j = 0; j < 8; ++j) rows[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(j) + 32 * half));
     Transpose8(rows, m + 8 * half);
-  }
-  static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
-    std::memset(out, 0, 64);
-    if (size > 0) std::memcpy(out, bytes, size);
   }
   static void StoreChains(const Reg* h, uint8_t* out) {
     Reg rows[8];

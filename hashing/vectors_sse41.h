@@ -4,16 +4,15 @@
 
 #include <immintrin.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "hashing/vectors_four.h"
 
 namespace coffer {
 namespace {
 
-struct FourLanes {
+struct SseWords {
   using Reg = __m128i;
-  static constexpr size_t kWidth = 4;
 
   static Reg Set1(uint32_t word) { return _mm_set1_epi32(static_cast<int>(word)); }
   static Reg Load(const uint32_t* words) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(words)); }
@@ -41,40 +40,14 @@ struct FourLanes {
   static Reg Ror7(Reg a) { return _mm_or_si128(_mm_srli_epi32(a, 7), _mm_slli_epi32(a, 25)); }
 #endif
 
-  static void Transpose4(Reg a, Reg b, Reg c, Reg d, Reg* out) {
-    const Reg ab_low = _mm_unpacklo_epi32(a, b);
-    const Reg ab_high = _mm_unpackhi_epi32(a, b);
-    const Reg cd_low = _mm_unpacklo_epi32(c, d);
-    const Reg cd_high = _mm_unpackhi_epi32(c, d);
-    out[0] = _mm_unpacklo_epi64(ab_low, cd_low);
-    out[1] = _mm_unpackhi_epi64(ab_low, cd_low);
-    out[2] = _mm_unpacklo_epi64(ab_high, cd_high);
-    out[3] = _mm_unpackhi_epi64(ab_high, cd_high);
-  }
   static Reg LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
   static void StoreBytes(uint8_t* at, Reg r) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), r); }
-
-  static constexpr size_t kParts = 4;
-  template <typename At>
-  static void LoadPart(size_t i, At at, Reg* m) {
-    Transpose4(LoadBytes(at(0) + 16 * i), LoadBytes(at(1) + 16 * i), LoadBytes(at(2) + 16 * i),
-               LoadBytes(at(3) + 16 * i), m + 4 * i);
-  }
-  static void LoadTail(const uint8_t* bytes, size_t size, uint8_t* out) {
-    std::memset(out, 0, 64);
-    if (size > 0) std::memcpy(out, bytes, size);
-  }
-  static void StoreChains(const Reg* h, uint8_t* out) {
-    Reg low[4];
-    Reg high[4];
-    Transpose4(h[0], h[1], h[2], h[3], low);
-    Transpose4(h[4], h[5], h[6], h[7], high);
-    for (int j = 0; j < 4; ++j) {
-      StoreBytes(out + 32 * j, low[j]);
-      StoreBytes(out + 32 * j + 16, high[j]);
-    }
-  }
+  static Reg ZipLow32(Reg a, Reg b) { return _mm_unpacklo_epi32(a, b); }
+  static Reg ZipHigh32(Reg a, Reg b) { return _mm_unpackhi_epi32(a, b); }
+  static Reg ZipLow64(Reg a, Reg b) { return _mm_unpacklo_epi64(a, b); }
+  static Reg ZipHigh64(Reg a, Reg b) { return _mm_unpackhi_epi64(a, b); }
 };
+using FourLanes = FourLanesOf<SseWords>;
 
 }  // namespace
 }  // namespace coffer

@@ -63,8 +63,6 @@ class WorkerPool {
   // 16 MiB: what a dozen streams have in use at a time.
   static constexpr size_t kMaxKeptBuffers = 64;
 
-  int thread_count() const { return static_cast<int>(workers_.size()); }
-
   static constexpr size_t kQueuedTasksPerWorker = 64;
 
  private:

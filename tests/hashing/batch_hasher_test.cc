@@ -57,6 +57,18 @@ TEST_P(BatchUnderEveryKernel, MixesRandomSizes) {
   }
 }
 
+TEST_P(BatchUnderEveryKernel, TakesBlobsThatOverlap) {
+  const std::vector<uint8_t> bytes = SampleBlob(70000);
+  std::vector<ByteSpan> blobs;
+  for (size_t i = 0; i < 150; ++i) {
+    blobs.push_back(ByteSpan(bytes).subspan(i / 3, i * i * 3));
+    blobs.push_back(blobs[i / 2]);
+  }
+  std::vector<Digest> digests(blobs.size());
+  HashBatch(blobs, absl::MakeSpan(digests));
+  for (size_t i = 0; i < blobs.size(); ++i) ASSERT_EQ(digests[i], HashBlob(blobs[i])) << i;
+}
+
 TEST(BatchHasherDeathTest, WantsOneDigestForEachBlob) {
   std::vector<ByteSpan> blobs(2);
   std::vector<Digest> digests(1);

@@ -70,11 +70,28 @@ TEST_P(HashingUnderEveryKernel, EqualsTheReferenceInAllModesAndSplits) {
   }
 }
 
+TEST_P(HashingUnderEveryKernel, OutputGoesOnOverItsLargestOffset) {
+  const Bytes blob = SampleBlob(3000);
+  Hasher hasher;
+  hasher.Update(blob);
+  for (uint64_t before : {1, 10, 64, 100}) {
+    const uint64_t offset = uint64_t{0} - before;
+    XofReader reader = hasher.FinalizeXof();
+    reader.Seek(offset);
+    Bytes out(200);
+    // In two parts, the second one behind the largest offset.
+    reader.Read(absl::MakeSpan(out).first(110));
+    EXPECT_EQ(reader.offset_bytes(), offset + 110);
+    reader.Read(absl::MakeSpan(out).subspan(110));
+    EXPECT_EQ(out, reference::Hash(blob, 200, offset)) << before;
+  }
+}
+
 TEST_P(HashingUnderEveryKernel, SubtreesJoinToTheRoot) {
   for (size_t size : BoundarySizes(1 << 20)) {
     if (size <= kChunkBytes) continue;
     const Bytes blob = SampleBlob(size);
-    const size_t left = LeftSubtreeBytes(size);
+    const size_t left = LeftLeaves(ChunkCount(size)) * kChunkBytes;
     const ParentNode root{SubtreeChainingValue(ByteSpan(blob).first(left), ChunkIndex(0)),
                           SubtreeChainingValue(ByteSpan(blob).subspan(left), ChunkIndex(left / kChunkBytes))};
     ASSERT_EQ(RootDigest(root), HashBlob(blob)) << size;
@@ -129,6 +146,12 @@ TEST(Hasher, KnownDigests) {
 
 TEST(SubtreeDeathTest, RefusesAnEmptySubtree) {
   EXPECT_DEATH(SubtreeChainingValue({}, ChunkIndex(0)), "a subtree that is not the root is not empty");
+}
+
+TEST(SubtreeDeathTest, RefusesAPlaceWhereNoSuchSubtreeIs) {
+  const Bytes blob = SampleBlob(3 * kChunkBytes);
+  SubtreeChainingValue(blob, ChunkIndex(4));
+  EXPECT_DEATH(SubtreeChainingValue(blob, ChunkIndex(2)), "a subtree starts at a multiple of the chunks");
 }
 
 // Digest as Debian's b3sum prints it.

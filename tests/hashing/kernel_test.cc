@@ -14,6 +14,12 @@
 namespace coffer {
 namespace {
 
+// The same bytes, from the second one of the vector on.
+std::vector<uint8_t> Shifted(std::vector<uint8_t> bytes) {
+  bytes.insert(bytes.begin(), 0);
+  return bytes;
+}
+
 class EveryKernel : public ::testing::TestWithParam<const Kernel*> {
  protected:
   const Kernel& kernel() const { return *GetParam(); }
@@ -26,10 +32,13 @@ TEST_P(EveryKernel, HashesRunsOfChunks) {
   for (size_t size : BoundarySizes(80 * 1024)) {
     if (size == 0) continue;
     const std::vector<uint8_t> bytes = SampleBlob(size);
+    // Neither the bytes nor the chaining values lie where vectors are aligned.
+    const std::vector<uint8_t> odd = Shifted(bytes);
     for (uint64_t counter : {uint64_t{0}, uint64_t{0xFFFFFFF8}, uint64_t{1} << 40}) {
       const size_t count = (size + 1023) / 1024;
-      std::vector<uint8_t> out(count * 32 + 32, 0xEE);
-      kernel().hash_chunks(bytes.data(), size, kInitialWords, counter, 0, out.data());
+      std::vector<uint8_t> out(1 + count * 32 + 32, 0xEE);
+      kernel().hash_chunks(odd.data() + 1, size, kInitialWords, counter, 0, out.data() + 1);
+      out.erase(out.begin());
       for (size_t i = 0; i < count; ++i) {
         const std::vector<uint8_t> chunk(bytes.begin() + i * 1024, bytes.begin() + std::min(size, (i + 1) * 1024));
         ASSERT_EQ(std::vector<uint8_t>(out.begin() + i * 32, out.begin() + i * 32 + 32),
@@ -56,12 +65,15 @@ TEST_P(EveryKernel, HashesParentsAlsoInPlace) {
       const std::vector<uint8_t> parent = reference::ChainingValue(pair, 0);
       expected.insert(expected.end(), parent.begin(), parent.end());
     }
-    std::vector<uint8_t> out(count * 32);
-    kernel().hash_parents(nodes.data(), count, kInitialWords, kFlagParent, out.data());
+    std::vector<uint8_t> odd = Shifted(nodes);
+    std::vector<uint8_t> out(1 + count * 32);
+    kernel().hash_parents(odd.data() + 1, count, kInitialWords, kFlagParent, out.data() + 1);
+    out.erase(out.begin());
     ASSERT_EQ(out, expected) << count;
-    kernel().hash_parents(nodes.data(), count, kInitialWords, kFlagParent, nodes.data());
-    nodes.resize(out.size());
-    ASSERT_EQ(nodes, expected) << count;
+    kernel().hash_parents(odd.data() + 1, count, kInitialWords, kFlagParent, odd.data() + 1);
+    odd.erase(odd.begin());
+    odd.resize(out.size());
+    ASSERT_EQ(odd, expected) << count;
   }
 }
 
@@ -135,6 +147,15 @@ TEST(KernelChoiceDeathTest, EnvironmentForcesOneByName) {
 TEST(KernelChoiceDeathTest, UnknownNameEndsTheProgramNamingTheChoices) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(ExitIfActive("fastest"), "COFFER_KERNEL=\"fastest\": no such kernel; this machine can run: .*portable");
+}
+
+// Says nothing on a CPU that runs all of them.
+TEST(KernelChoiceDeathTest, KernelThatTheCpuLacksEndsTheProgram) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const Kernel* kernel : AllKernels()) {
+    if (kernel->supported()) continue;
+    EXPECT_DEATH(ExitIfActive(kernel->name), "this CPU lacks the instructions; this machine can run: .*portable");
+  }
 }
 
 }  // namespace

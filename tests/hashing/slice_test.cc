@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hashing/outboard.h"
@@ -108,16 +110,29 @@ TEST(Outboard, RefusesOtherNumbersOfNodes) {
 TEST(Outboard, VerifyNamesTheFirstDamagedNode) {
   for (size_t groups : {2, 3, 4, 5, 7, 8, 13}) {
     const Stored stored(groups * kGroupBytes);
-    for (size_t i = 0; i < stored.outboard.nodes().size(); ++i) {
+    SliceWalk walk(stored.blob.size(), {0, kEndless});
+    while (const std::optional<SliceItem> item = walk.Next()) {
+      if (!item->is_parent()) continue;
+      const uint64_t i = PostOrderIndex(item->first, item->height, groups);
       for (bool left : {true, false}) {
         std::vector<ParentNode> nodes(stored.outboard.nodes().begin(), stored.outboard.nodes().end());
         (left ? nodes[i].left : nodes[i].right).mutable_data()[7] ^= 1;
         const absl::Status status = Outboard::FromPostOrder(stored.blob.size(), nodes)->Verify(stored.digest);
         ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << groups << " groups, node " << i;
         ASSERT_THAT(status.message(), HasSubstr(stored.digest.ToHex()));
+        ASSERT_THAT(status.message(), HasSubstr(absl::StrCat("over bytes [", item->offset_bytes, ", ",
+                                                             item->offset_bytes + item->size_bytes, ")")));
       }
     }
   }
+}
+
+TEST(OutboardDeathTest, HasNoNodeOutsideItsTree) {
+  const Stored stored(5 * kGroupBytes);
+  for (const auto& [first, height] : std::vector<std::pair<uint64_t, int>>{{4, 1}, {1, 1}, {0, 0}, {0, 4}, {6, 1}}) {
+    EXPECT_DEATH(stored.outboard.Node(GroupIndex(first), height), "a node is asked for at a place of its tree");
+  }
+  EXPECT_DEATH(Outboard().Node(GroupIndex(0), 1), "a node is asked for at a place of its tree");
 }
 
 std::vector<ByteRange> RangesOf(uint64_t size) {
@@ -234,6 +249,41 @@ TEST(SliceDecoder, RejectsShortAndLongSlices) {
   }
 }
 
+// A slice cut into its items, put together in another way.
+TEST(SliceDecoder, RejectsItemsThatAreSwappedRepeatedOrLeftOut) {
+  const Stored stored(7 * kGroupBytes + 5);
+  const ByteRange range{kGroupBytes, 5 * kGroupBytes};
+  const std::string slice = *stored.Encode(range);
+  std::vector<std::string> items;
+  SliceWalk walk(stored.blob.size(), range);
+  size_t at = 0;
+  while (const std::optional<SliceItem> item = walk.Next()) {
+    items.push_back(slice.substr(at, item->encoded_bytes()));
+    at += items.back().size();
+  }
+  const std::vector<uint8_t> whole = stored.BytesIn(range);
+  const auto expect_refused = [&](const std::vector<std::string>& parts, const char* how, size_t i, size_t j) {
+    const Decoded decoded = Decode(stored.digest, stored.blob.size(), range, absl::StrJoin(parts, ""), 10000);
+    ASSERT_EQ(decoded.status.code(), absl::StatusCode::kDataLoss) << how << " " << i << " " << j;
+    ASSERT_LE(decoded.bytes.size(), whole.size());
+    ASSERT_TRUE(std::equal(decoded.bytes.begin(), decoded.bytes.end(), whole.begin())) << how << " " << i << " " << j;
+  };
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::vector<std::string> parts = items;
+    parts.erase(parts.begin() + static_cast<long>(i));
+    expect_refused(parts, "left out", i, i);
+    for (size_t j = 0; j < items.size(); ++j) {
+      parts = items;
+      parts.insert(parts.begin() + static_cast<long>(j), items[i]);
+      expect_refused(parts, "repeated", i, j);
+      if (i == j) continue;
+      parts = items;
+      std::swap(parts[i], parts[j]);
+      expect_refused(parts, "swapped", i, j);
+    }
+  }
+}
+
 TEST(SliceDecoder, RejectsALieAboutTheSizeWhereItMatters) {
   for (size_t size : {0, 1, 1000, 16384, 16385, 50000, 65536}) {
     const Stored stored(size);
@@ -271,6 +321,37 @@ TEST(SliceWalk, HoldsForTheLargestBlob) {
   EXPECT_EQ(parents, 50u);
   EXPECT_EQ(last->offset_bytes + last->size_bytes, kEndless);
   EXPECT_EQ(SliceBytes(kEndless, {kEndless - 10, 5}), 50 * 64 + 16383u);
+  // With its nodes it is longer than any number tells.
+  EXPECT_EQ(SliceBytes(kEndless, {0, kEndless}), kEndless);
+}
+
+TEST(SliceEncoder, AsksAgainAfterAnErrorOfASource) {
+  const Stored stored(3 * kGroupBytes + 1);
+  const std::string expected = *stored.Encode({0, kEndless});
+  SliceEncoder encoder(stored.digest, stored.blob.size(), {0, kEndless});
+  // Every item fails at its first two times.
+  int failures_left = 2;
+  const auto status = [&] { return failures_left-- > 0 ? absl::UnavailableError("busy") : absl::OkStatus(); };
+  const auto node = [&](GroupIndex first, int height) -> absl::StatusOr<ParentNode> {
+    if (absl::Status error = status(); !error.ok()) return error;
+    return stored.outboard.Node(first, height);
+  };
+  const auto group = [&](GroupIndex index, absl::Span<uint8_t> out) {
+    std::copy_n(stored.blob.begin() + static_cast<long>(index.offset_bytes()), out.size(), out.begin());
+    return status();
+  };
+  std::string slice;
+  while (true) {
+    const absl::StatusOr<bool> more = encoder.Next(node, group, &slice);
+    if (more.ok() && !*more) break;
+    if (more.ok()) {
+      failures_left = 2;
+    } else {
+      ASSERT_EQ(more.status(), absl::UnavailableError("busy"));
+    }
+    ASSERT_EQ(slice, expected.substr(0, slice.size()));
+  }
+  EXPECT_EQ(slice, expected);
 }
 
 TEST(SliceEncoder, HandsOutNothingDamaged) {

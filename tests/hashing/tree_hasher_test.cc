@@ -12,6 +12,7 @@
 #include "hashing/tree_math.h"
 #include "tests/hashing/sample_blobs.h"
 #include "tests/reference/reference_tree.h"
+#include "tests/support/latch.h"
 
 namespace coffer {
 namespace {
@@ -111,6 +112,27 @@ TEST(TreeHasher, SpreadsOneStreamOverWorkers) {
   for (int i = 0; i < 100000 && hasher.hashing_threads() < 2; ++i) hasher.Append(blob);
   EXPECT_GE(hasher.hashing_threads(), 2);
   hasher.Finish();
+}
+
+// The pool is busy with others all the time: the stream goes on alone, and its tickets find it gone.
+TEST(TreeHasher, DoesNotWaitForABusyPool) {
+  WorkerPool pool(1);
+  const testing::Latch latch;
+  absl::AnyInvocable<void()> blocker = [latch] { latch.Wait(); };
+  ASSERT_TRUE(pool.TrySchedule(blocker));
+  const Bytes blob = SampleBlob(5 << 20);
+  // With room for tickets, and then with none.
+  for (bool full : {false, true}) {
+    absl::AnyInvocable<void()> nothing = [] {};
+    while (full && pool.TrySchedule(nothing)) nothing = [] {};
+    for (size_t piece : {size_t{60} << 10, blob.size()}) {
+      TreeHasher hasher(&pool, nullptr);
+      for (size_t at = 0; at < blob.size(); at += piece) hasher.Append(ByteSpan(blob).subspan(at, piece));
+      EXPECT_EQ(hasher.Finish(), HashBlob(blob));
+      EXPECT_EQ(hasher.hashing_threads(), 1);
+    }
+  }
+  latch.Open();
 }
 
 TEST(TreeHasher, ManyStreamsShareOnePool) {
