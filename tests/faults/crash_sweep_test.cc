@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The power goes at every single call of one sequence in turn: a large blob is put, deleted and put again. So every
+// place between intent, ingest, publication and the removal of what is not needed is hit.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_join.h"
+#include "storage/rocks/rocks_engine.h"
+#include "tests/faults/crash_run.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coffer::faults {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What this store may occupy beyond its content: less than one more large blob.
+constexpr uint64_t kMaxOverheadBytes = uint64_t{6} << 20;
+
+uint64_t BytesUnder(const std::string& directory) {
+  uint64_t size_bytes = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) size_bytes += entry.file_size();
+  }
+  return size_bytes;
+}
+
+class CrashSweep : public testing::Test {
+ protected:
+  // What a store does from its start on, as operations of one thread.
+  std::vector<Operation> Sequence() const {
+    const auto large_put = [&](const char* serial) {
+      return Operation{Operation::Kind::kPut, "b", {{"large", large_}}, serial, {}};
+    };
+    const Operation small_put{Operation::Kind::kPut, "b", {{"small", small_}}, "small", {}};
+    const Operation removal{Operation::Kind::kDelete, "b", {{"large", 0}, {"small", 0}}, "", {}};
+    return {large_put("first"), small_put, removal, large_put("second")};
+  }
+
+  // Runs the sequence on a copy of an empty store with the power going at the `passing`-th call, and again after that.
+  // Returns whether it was over before.
+  bool CrashAt(uint64_t passing, uint64_t seed, CrashReport& report) {
+    const TemporaryDirectory directory(FastDirectory());
+    const std::string data_dir = directory / "data";
+    fs::copy(empty_ / "data", data_dir, fs::copy_options::recursive);
+    CrashingDisk disk(data_dir);
+    Model model(contents_);
+    disk.LosePowerAt({.passing = passing});
+    Work(data_dir, disk, model, report);
+    const bool is_over = !disk.lost();
+    disk.LosePower();
+    disk.Restart(seed);
+    OpenAndCompare(data_dir, disk.env(), model, report);
+    Work(data_dir, disk, model, report);
+    EXPECT_FALSE(disk.lost());
+    std::unique_ptr<BlobStore> store = OpenAndCompare(data_dir, disk.env(), model, report);
+    EXPECT_EQ(model.references(), 1u);
+    if (store != nullptr) {
+      const EngineTotals totals = store->GetStatus().totals;
+      store.reset();
+      EXPECT_EQ(CompareLiveBytes(data_dir, totals), "");
+      EXPECT_LT(BytesUnder(data_dir), totals.content_bytes + kMaxOverheadBytes) << "files were not dropped";
+    }
+    ++report.crashes;
+    return is_over;
+  }
+
+  void Work(const std::string& data_dir, CrashingDisk& disk, Model& model, CrashReport& report) {
+    absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({data_dir, disk.env()});
+    if (!engine.ok() && disk.lost()) return;
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    BlobStore store(*std::move(engine), {});
+    for (const Operation& operation : Sequence()) {
+      if (disk.lost()) return;
+      model.Begin(0, operation);
+      const std::string problem = model.End(0, Perform(store, contents_, operation));
+      if (!problem.empty() && !disk.lost()) report.problems.push_back(problem);
+    }
+  }
+
+  void SetUp() override {
+    std::mt19937_64 random(1);
+    large_ = contents_.Huge(random);
+    small_ = contents_.Small(random);
+    ASSERT_TRUE(OpenRocksEngine({empty_ / "data"}).ok());
+  }
+
+  const Contents contents_{1};
+  const TemporaryDirectory empty_{FastDirectory()};
+  ContentId large_ = 0;
+  ContentId small_ = 0;
+};
+
+TEST_F(CrashSweep, EveryCallOfALargePutAndItsDeletion) {
+  CrashReport report;
+  // More calls than the sequence makes.
+  constexpr uint64_t kMaxCalls = 2000;
+  uint64_t passing = 0;
+  while (passing < kMaxCalls && report.problems.empty() && !HasFailure() && !CrashAt(passing, passing, report)) {
+    ++passing;
+  }
+  EXPECT_TRUE(report.problems.empty()) << "at call " << passing << ":\n" << absl::StrJoin(report.problems, "\n");
+  EXPECT_GT(report.crashes, 50u);
+  EXPECT_LT(passing, kMaxCalls);
+  RecordProperty("crashes", static_cast<int>(report.crashes));
+}
+
+}  // namespace
+}  // namespace coffer::faults
