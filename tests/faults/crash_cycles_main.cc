@@ -2,7 +2,6 @@
 //
 // crash_cycles: stores that lose their power, one after the other, until so many crashes are survived or one is not.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "tests/faults/crash_run.h"
 #include "tests/support/temporary_directory.h"
@@ -25,10 +24,6 @@ int main(int argc, char** argv) {
     const coffer::TemporaryDirectory directory(coffer::faults::FastDirectory());
     total.Add(coffer::faults::RunCrashes(directory / "data", options));
   }
-  for (const std::string& problem : total.problems) std::printf("%s\n", problem.c_str());
-  std::printf("%llu crashes, %llu in a start; %llu operations acknowledged; longest start %.0f ms; next seed %llu\n",
-              static_cast<unsigned long long>(total.crashes), static_cast<unsigned long long>(total.crashes_in_start),
-              static_cast<unsigned long long>(total.acknowledged), total.longest_start_seconds * 1000,
-              static_cast<unsigned long long>(options.seed));
+  coffer::faults::PrintReport("crashes", total, options.seed);
   return total.problems.empty() ? 0 : 1;
 }

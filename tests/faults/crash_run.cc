@@ -4,6 +4,7 @@
 #include <rocksdb/db.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
@@ -74,13 +75,7 @@ class CrashRun {
       Work(*store);
       Crash(std::move(store));
     }
-    if (!report_.problems.empty()) return std::move(report_);
-    std::unique_ptr<BlobStore> store = OpenAndCompare(data_dir_, disk_.env(), model_, report_);
-    if (store == nullptr) return std::move(report_);
-    const EngineTotals totals = store->GetStatus().totals;
-    store.reset();
-    if (std::string problem = CompareLiveBytes(data_dir_, totals); !problem.empty())
-      report_.problems.push_back(problem);
+    if (report_.problems.empty()) CompareAtTheEnd(data_dir_, disk_.env(), model_, report_);
     return std::move(report_);
   }
 
@@ -103,27 +98,8 @@ class CrashRun {
     mix.huge_percent = Below(random_, 3) == 0 ? 15 : 0;
     const Script script(script_seed, contents_, mix);
     disk_.LosePowerAt(AnyPoint(random_));
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < options_.threads; ++thread) {
-      threads.emplace_back([&, thread] { WorkOnThread(store, script, thread); });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-
-  void WorkOnThread(BlobStore& store, const Script& script, int thread) {
-    for (int index = 0; index < options_.operations && !disk_.lost(); ++index) {
-      const Operation operation = script.At(thread, index);
-      model_.Begin(thread, operation);
-      const absl::Status answer = Perform(store, contents_, operation);
-      const std::string problem = model_.End(thread, answer);
-      std::lock_guard lock(mutex_);
-      if (problem.empty()) {
-        ++report_.acknowledged;
-      } else if (!disk_.lost() || absl::IsDataLoss(answer)) {
-        report_.problems.push_back(problem);
-        return;
-      }
-    }
+    const auto power_is_lost = [this] { return disk_.lost(); };
+    WorkTogether(store, contents_, script, model_, {options_.threads, options_.operations}, power_is_lost, report_);
   }
 
   void Crash(std::unique_ptr<BlobStore> store) {
@@ -141,8 +117,6 @@ class CrashRun {
   const Contents contents_;
   Model model_;
   CrashingDisk disk_;
-  // Guards report_ while threads work.
-  std::mutex mutex_;
   CrashReport report_;
 };
 
@@ -171,6 +145,46 @@ std::unique_ptr<BlobStore> OpenAndCompare(const std::string& data_dir, rocksdb::
   for (std::string& problem : model.Check(*store)) report.problems.push_back(std::move(problem));
   CompareStaging(data_dir, report.problems);
   return store;
+}
+
+void CompareAtTheEnd(const std::string& data_dir, rocksdb::Env* env, Model& model, CrashReport& report) {
+  std::unique_ptr<BlobStore> store = OpenAndCompare(data_dir, env, model, report);
+  if (store == nullptr) return;
+  const EngineTotals totals = store->GetStatus().totals;
+  store.reset();
+  if (std::string problem = CompareLiveBytes(data_dir, totals); !problem.empty()) report.problems.push_back(problem);
+}
+
+void WorkTogether(BlobStore& store, const Contents& contents, const Script& script, Model& model,
+                  const Workers& workers, absl::FunctionRef<bool()> power_is_lost, CrashReport& report) {
+  std::mutex mutex;
+  const auto work = [&](int thread) {
+    for (int index = 0; index < workers.operations && !power_is_lost(); ++index) {
+      const Operation operation = script.At(thread, index);
+      model.Begin(thread, operation);
+      const absl::Status answer = Perform(store, contents, operation);
+      const std::string problem = model.End(thread, answer);
+      std::lock_guard lock(mutex);
+      if (problem.empty()) {
+        ++report.acknowledged;
+      } else if (!power_is_lost() || absl::IsDataLoss(answer)) {
+        report.problems.push_back(problem);
+        return;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < workers.threads; ++thread) threads.emplace_back(work, thread);
+  for (std::thread& thread : threads) thread.join();
+}
+
+void PrintReport(const char* crashes, const CrashReport& report, uint64_t next_seed) {
+  for (const std::string& problem : report.problems) std::printf("%s\n", problem.c_str());
+  std::printf("%llu %s, %llu in a start; %llu operations acknowledged; longest start %.0f ms; next seed %llu\n",
+              static_cast<unsigned long long>(report.crashes), crashes,
+              static_cast<unsigned long long>(report.crashes_in_start),
+              static_cast<unsigned long long>(report.acknowledged), report.longest_start_seconds * 1000,
+              static_cast<unsigned long long>(next_seed));
 }
 
 CrashReport RunCrashes(const std::string& data_dir, const CrashOptions& options) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "storage/blob_store.h"
 #include "tests/faults/contents.h"
 #include "tests/faults/model.h"
@@ -44,6 +45,16 @@ struct CrashReport {
   void Add(const CrashReport& other);
 };
 
+// Threads work on the store, each through its own part of the script, and tell the model. They stop when
+// `power_is_lost`, and an error counts only if it is not.
+struct Workers {
+  int threads = 1;
+  // Of each.
+  int operations = 0;
+};
+void WorkTogether(BlobStore& store, const Contents& contents, const Script& script, Model& model,
+                  const Workers& workers, absl::FunctionRef<bool()> power_is_lost, CrashReport& report);
+
 // `data_dir` does not exist yet and is left behind.
 CrashReport RunCrashes(const std::string& data_dir, const CrashOptions& options);
 
@@ -51,9 +62,15 @@ CrashReport RunCrashes(const std::string& data_dir, const CrashOptions& options)
 std::unique_ptr<BlobStore> OpenAndCompare(const std::string& data_dir, rocksdb::Env* env, Model& model,
                                           CrashReport& report);
 
+// The same, and closes it; then CompareLiveBytes.
+void CompareAtTheEnd(const std::string& data_dir, rocksdb::Env* env, Model& model, CrashReport& report);
+
 // What a database that nobody has open holds must be its content and little more, or an upload that was never published
 // is still in it. Returns what is wrong, or "".
 std::string CompareLiveBytes(const std::string& data_dir, const EngineTotals& totals);
+
+// Prints what is wrong, and how much was done; `crashes` is what they are called.
+void PrintReport(const char* crashes, const CrashReport& report, uint64_t next_seed);
 
 // A directory for small stores: in memory if there is room.
 std::string FastDirectory();

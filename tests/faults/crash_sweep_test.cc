@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The power goes at every single call of one sequence in turn: a large blob is put, deleted and put again. So every
-// place between intent, ingest, publication and the removal of what is not needed is hit.
+// The power goes at every single call of one sequence in turn: a large blob is put halfway, put, deleted and put again.
+// So every place between intent, ingest, publication and the removal of what is not needed is hit.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "absl/strings/str_join.h"
@@ -36,7 +37,9 @@ class CrashSweep : public testing::Test {
     };
     const Operation small_put{Operation::Kind::kPut, "b", {{"small", small_}}, "small", {}};
     const Operation removal{Operation::Kind::kDelete, "b", {{"large", 0}, {"small", 0}}, "", {}};
-    return {large_put("first"), small_put, removal, large_put("second")};
+    Operation abandoned = large_put("abandoned");
+    abandoned.kind = Operation::Kind::kAbandonedPut;
+    return {abandoned, large_put("first"), small_put, removal, large_put("second")};
   }
 
   // Runs the sequence on a copy of an empty store with the power going at the `passing`-th call, and again after that.
@@ -104,7 +107,7 @@ TEST_F(CrashSweep, EveryCallOfALargePutAndItsDeletion) {
   EXPECT_TRUE(report.problems.empty()) << "at call " << passing << ":\n" << absl::StrJoin(report.problems, "\n");
   EXPECT_GT(report.crashes, 50u);
   EXPECT_LT(passing, kMaxCalls);
-  RecordProperty("crashes", static_cast<int>(report.crashes));
+  std::printf("%d crashes survived\n", static_cast<int>(report.crashes));
 }
 
 }  // namespace

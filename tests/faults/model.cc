@@ -13,6 +13,8 @@ using Kind = Operation::Kind;
 
 // Small, so that listing goes through several pages.
 constexpr uint32_t kPage = 7;
+// Enough to see what went wrong.
+constexpr size_t kMaxProblems = 6;
 
 }  // namespace
 
@@ -36,6 +38,7 @@ void Model::Apply(const Operation& operation, Buckets& buckets) {
     case Kind::kDeleteBucket:
       buckets.erase(operation.bucket);
       break;
+    case Kind::kAbandonedPut:
     case Kind::kGet:
       break;
   }
@@ -59,12 +62,11 @@ std::string Model::End(int thread, const absl::Status& answer) {
   }
   if (absl::IsNotFound(answer) && operation.kind == Kind::kBind) {
     // Others may delete what is stored, but not what this thread refers to.
-    const std::string own = absl::StrCat("thread-", thread, "-");
-    for (const auto& [name, bucket] : buckets_) {
-      for (const auto& [ignored, reference] : bucket) {
-        if (name.starts_with(own) && reference.content == operation.items.front().content) {
-          return wrong("referenced content is missing");
-        }
+    for (const std::string& name : Script::BucketsOf(thread)) {
+      const auto bucket = buckets_.find(name);
+      if (bucket == buckets_.end()) continue;
+      for (const auto& [ignored, reference] : bucket->second) {
+        if (reference.content == operation.items.front().content) return wrong("referenced content is missing");
       }
     }
     return "";
@@ -237,6 +239,11 @@ std::vector<std::string> Model::Check(BlobStore& store) {
   CompareDeleted(store, problems);
   CompareTotals(store, problems);
   CompareContent(store, problems);
+  if (problems.size() > kMaxProblems) {
+    const size_t others = problems.size() - kMaxProblems;
+    problems.resize(kMaxProblems);
+    problems.push_back(absl::StrCat("and ", others, " more"));
+  }
   return problems;
 }
 

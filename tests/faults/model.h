@@ -30,7 +30,7 @@ class Model {
   std::string End(int thread, const absl::Status& answer);
 
   // Learns from a store that was opened after a crash which of the operations under way have happened, and compares all
-  // that it shows and holds. Returns what is wrong, one line each.
+  // that it shows and holds. Returns what is wrong, a line each, and of much only the first.
   std::vector<std::string> Check(BlobStore& store);
 
   uint64_t references() const;

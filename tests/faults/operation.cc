@@ -28,6 +28,7 @@ Kind AnyKind(std::mt19937_64& random) {
   if (percent < 45) return Kind::kPut;
   if (percent < 60) return Kind::kPutBatch;
   if (percent < 67) return Kind::kBind;
+  if (percent < 70) return Kind::kAbandonedPut;
   if (percent < 84) return Kind::kDelete;
   if (percent < 86) return Kind::kCreateBucket;
   if (percent < 88) return Kind::kDeleteBucket;
@@ -50,6 +51,7 @@ absl::Status Put(BlobStore& store, const Contents& contents, const Operation& op
   for (size_t at = 0; at < bytes.size(); at += kAppendBytes) {
     if (absl::Status status = (*upload)->Append(bytes.substr(at, kAppendBytes)); !status.ok()) return status;
   }
+  if (operation.kind == Kind::kAbandonedPut) return absl::OkStatus();
   absl::StatusOr<PutResult> put = (*upload)->Commit();
   if (!put.ok()) return put.status();
   if (put->digest != contents.digest(item.content)) return absl::DataLossError("a put answered another digest");
@@ -99,12 +101,18 @@ absl::Status CompareRange(BlobStore& store, const Contents& contents, const Blob
   return absl::DataLossError(absl::StrCat((*reader)->digest().ToHex(), " ends at ", at, " of ", expected.size()));
 }
 
+std::vector<std::string> Script::BucketsOf(int thread) {
+  std::vector<std::string> buckets;
+  for (int i = 0; i < kBuckets; ++i) buckets.push_back(absl::StrCat("thread-", thread, "-", i));
+  return buckets;
+}
+
 Operation Script::At(int thread, uint64_t index) const {
   std::seed_seq mixed{seed_, seed_ >> 32, uint64_t(thread), index};
   std::mt19937_64 random(mixed);
   Operation operation;
   operation.kind = AnyKind(random);
-  operation.bucket = absl::StrCat("thread-", thread, "-", Below(random, kBuckets));
+  operation.bucket = BucketsOf(thread)[Below(random, kBuckets)];
   operation.serial = absl::StrCat(seed_, "/", thread, "/", index);
   const auto any_name = [&] { return absl::StrCat("name-", Below(random, mix_.names)); };
   const auto any_content = [&] {
@@ -112,6 +120,7 @@ Operation Script::At(int thread, uint64_t index) const {
   };
   switch (operation.kind) {
     case Kind::kPut:
+    case Kind::kAbandonedPut:
     case Kind::kBind: {
       const ContentId content = any_content();
       // The name that a blob without one gets.
@@ -144,6 +153,7 @@ Operation Script::At(int thread, uint64_t index) const {
 absl::Status Perform(BlobStore& store, const Contents& contents, const Operation& operation) {
   switch (operation.kind) {
     case Kind::kPut:
+    case Kind::kAbandonedPut:
       return Put(store, contents, operation);
     case Kind::kPutBatch:
       return PutBatch(store, contents, operation);
@@ -169,12 +179,13 @@ absl::Status Perform(BlobStore& store, const Contents& contents, const Operation
 }
 
 std::string Describe(const Operation& operation, const Contents& contents) {
-  static constexpr const char* kKinds[] = {"put",           "put batch",     "bind", "delete",
-                                           "create bucket", "delete bucket", "get"};
+  static constexpr const char* kKinds[] = {"put",    "put batch",     "bind",          "abandoned put",
+                                           "delete", "create bucket", "delete bucket", "get"};
   std::string text = absl::StrCat(kKinds[static_cast<int>(operation.kind)], " in ", operation.bucket, ":");
   for (const Operation::Item& item : operation.items) {
     absl::StrAppend(&text, " ", item.name.substr(0, 12));
-    if (operation.kind <= Kind::kBind) absl::StrAppend(&text, " (", contents.size_bytes(item.content), " bytes)");
+    if (operation.kind <= Kind::kAbandonedPut)
+      absl::StrAppend(&text, " (", contents.size_bytes(item.content), " bytes)");
   }
   return text;
 }

@@ -15,11 +15,11 @@
 namespace coffer::faults {
 
 struct Operation {
-  enum class Kind { kPut, kPutBatch, kBind, kDelete, kCreateBucket, kDeleteBucket, kGet };
+  enum class Kind { kPut, kPutBatch, kBind, kAbandonedPut, kDelete, kCreateBucket, kDeleteBucket, kGet };
 
   Kind kind = Kind::kGet;
   std::string bucket;
-  // Put or bound: name and content. Deleted or got: the name.
+  // Put, abandoned or bound: name and content. Deleted or got: the name.
   struct Item {
     std::string name;
     ContentId content = 0;
@@ -46,6 +46,8 @@ class Script {
   Script(uint64_t seed, const Contents& contents, const Mix& mix) : seed_(seed), contents_(contents), mix_(mix) {}
 
   Operation At(int thread, uint64_t index) const;
+
+  static std::vector<std::string> BucketsOf(int thread);
 
  private:
   const uint64_t seed_;
