@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The power goes at every single call of one sequence in turn: a large blob is put halfway, put, deleted and put again.
-// So every place between intent, ingest, publication and the removal of what is not needed is hit.
+// The power goes, or the disk begins to fail, at every single call of one sequence in turn: a large blob is put
+// halfway, put, deleted and put again. So every place between intent, ingest, publication and the removal of what is
+// not needed is hit.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,7 +29,13 @@ uint64_t BytesUnder(const std::string& directory) {
   return size_bytes;
 }
 
-class CrashSweep : public testing::Test {
+enum class Fault {
+  kPowerLost,
+  // That call and all that follow fail; then, half of the times, the power goes as well.
+  kCallsFail,
+};
+
+class CrashSweep : public testing::TestWithParam<Fault> {
  protected:
   // What a store does from its start on, as operations of one thread.
   std::vector<Operation> Sequence() const {
@@ -42,44 +49,52 @@ class CrashSweep : public testing::Test {
     return {abandoned, large_put("first"), small_put, removal, large_put("second")};
   }
 
-  // Runs the sequence on a copy of an empty store with the power going at the `passing`-th call, and again after that.
+  // Runs the sequence on a copy of an empty store with the fault at the `passing`-th call, and again after that.
   // Returns whether it was over before.
-  bool CrashAt(uint64_t passing, uint64_t seed, CrashReport& report) {
+  bool RunWithFaultAt(uint64_t passing, CrashReport& report) {
     const TemporaryDirectory directory(FastDirectory());
     const std::string data_dir = directory / "data";
     fs::copy(empty_ / "data", data_dir, fs::copy_options::recursive);
     CrashingDisk disk(data_dir);
     Model model(contents_);
-    disk.LosePowerAt({.passing = passing});
-    Work(data_dir, disk, model, report);
-    const bool is_over = !disk.lost();
-    disk.LosePower();
-    disk.Restart(seed);
-    OpenAndCompare(data_dir, disk.env(), model, report);
-    Work(data_dir, disk, model, report);
-    EXPECT_FALSE(disk.lost());
-    std::unique_ptr<BlobStore> store = OpenAndCompare(data_dir, disk.env(), model, report);
-    EXPECT_EQ(model.references(), 1u);
-    if (store != nullptr) {
-      const EngineTotals totals = store->GetStatus().totals;
-      store.reset();
-      EXPECT_EQ(CompareLiveBytes(data_dir, totals), "");
-      EXPECT_LT(BytesUnder(data_dir), totals.content_bytes + kMaxOverheadBytes) << "files were not dropped";
+    if (GetParam() == Fault::kPowerLost) {
+      disk.LosePowerAt({.passing = passing});
+    } else {
+      disk.FailFrom({.passing = passing}, rocksdb::IOStatus::IOError("planted"));
     }
+    const auto has_failed = [&] { return disk.calls() > passing; };
+    Work(data_dir, disk, model, has_failed, report);
+    const bool is_over = !has_failed();
+    disk.FailFrom({}, rocksdb::IOStatus::OK());
+    if (GetParam() == Fault::kPowerLost || passing % 4 == 0) {
+      disk.LosePower();
+      disk.Restart(passing);
+    }
+    OpenAndCompare(data_dir, disk.env(), model, report);
+    Work(
+        data_dir, disk, model, [] { return false; }, report);
+    CompareAtTheEnd(data_dir, disk.env(), model, report);
+    EXPECT_EQ(model.references(), 1u);
+    EXPECT_LT(BytesUnder(data_dir), contents_.size_bytes(large_) + contents_.size_bytes(small_) + kMaxOverheadBytes)
+        << "files were not dropped";
     ++report.crashes;
     return is_over;
   }
 
-  void Work(const std::string& data_dir, CrashingDisk& disk, Model& model, CrashReport& report) {
+  // Ends with the first operation that fails because the disk `has_failed`.
+  void Work(const std::string& data_dir, CrashingDisk& disk, Model& model, absl::FunctionRef<bool()> has_failed,
+            CrashReport& report) {
     absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({data_dir, disk.env()});
-    if (!engine.ok() && disk.lost()) return;
+    if (!engine.ok() && has_failed()) return;
     ASSERT_TRUE(engine.ok()) << engine.status();
     BlobStore store(*std::move(engine), {});
     for (const Operation& operation : Sequence()) {
       if (disk.lost()) return;
       model.Begin(0, operation);
       const std::string problem = model.End(0, Perform(store, contents_, operation));
-      if (!problem.empty() && !disk.lost()) report.problems.push_back(problem);
+      if (problem.empty()) continue;
+      if (!has_failed()) report.problems.push_back(problem);
+      return;
     }
   }
 
@@ -96,19 +111,25 @@ class CrashSweep : public testing::Test {
   ContentId small_ = 0;
 };
 
-TEST_F(CrashSweep, EveryCallOfALargePutAndItsDeletion) {
+TEST_P(CrashSweep, EveryCallOfALargePutAndItsDeletion) {
   CrashReport report;
   // More calls than the sequence makes.
   constexpr uint64_t kMaxCalls = 2000;
   uint64_t passing = 0;
-  while (passing < kMaxCalls && report.problems.empty() && !HasFailure() && !CrashAt(passing, passing, report)) {
-    ++passing;
+  const uint64_t step = GetParam() == Fault::kPowerLost ? 1 : 2;
+  while (passing < kMaxCalls && report.problems.empty() && !HasFailure() && !RunWithFaultAt(passing, report)) {
+    passing += step;
   }
   EXPECT_TRUE(report.problems.empty()) << "at call " << passing << ":\n" << absl::StrJoin(report.problems, "\n");
-  EXPECT_GT(report.crashes, 50u);
+  EXPECT_GT(passing, 50u);
   EXPECT_LT(passing, kMaxCalls);
   std::printf("%d crashes survived\n", static_cast<int>(report.crashes));
 }
+
+INSTANTIATE_TEST_SUITE_P(Faults, CrashSweep, testing::Values(Fault::kPowerLost, Fault::kCallsFail),
+                         [](const testing::TestParamInfo<Fault>& info) {
+                           return info.param == Fault::kPowerLost ? "PowerLost" : "CallsFail";
+                         });
 
 }  // namespace
 }  // namespace coffer::faults
