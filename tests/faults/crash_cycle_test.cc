@@ -20,7 +20,11 @@ void PrintTo(const CrashOptions& options, std::ostream* out) { *out << "seed " <
 namespace {
 
 // Stores of 8 crashes each.
+#ifdef COFFER_SANITIZED
+constexpr int kStoresOfACase = 2;
+#else
 constexpr int kStoresOfACase = 8;
+#endif
 
 class CrashCycles : public testing::TestWithParam<CrashOptions> {};
 

@@ -31,7 +31,7 @@ Kind AnyKind(std::mt19937_64& random) {
   if (percent < 70) return Kind::kAbandonedPut;
   if (percent < 84) return Kind::kDelete;
   if (percent < 86) return Kind::kCreateBucket;
-  if (percent < 88) return Kind::kDeleteBucket;
+  if (percent < 90) return Kind::kDeleteBucket;
   return Kind::kGet;
 }
 
