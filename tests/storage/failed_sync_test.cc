@@ -9,7 +9,7 @@
 #include "storage/layout.h"
 #include "storage/rocks/rocks_engine.h"
 #include "tests/contract/contract_suite.h"
-#include "tests/support/failing_disk.h"
+#include "tests/support/crashing_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coffer {
@@ -19,7 +19,7 @@ class FailedSync : public testing::TestWithParam<size_t> {
  protected:
   void Open() {
     store_.reset();
-    absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({directory_.path(), disk_.env()});
+    absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({data_dir_, disk_.env()});
     ASSERT_TRUE(engine.ok()) << engine.status();
     store_ = StoreInProcess(*std::move(engine));
   }
@@ -34,8 +34,14 @@ class FailedSync : public testing::TestWithParam<size_t> {
     return ReadAll(**read);
   }
 
-  TemporaryDirectory directory_;
-  FailingDisk disk_;
+  // After `passing` more syncs of a log all fail; what was written before is on the disk all the same. OK ends that.
+  void FailLogSyncs(const rocksdb::IOStatus& error, uint64_t passing = 0) {
+    disk_.FailFrom({.call = CrashingDisk::Call::kSync, .suffix = ".log", .passing = passing}, error);
+  }
+
+  const TemporaryDirectory directory_;
+  const std::string data_dir_ = directory_ / "data";
+  CrashingDisk disk_{data_dir_};
   std::unique_ptr<StoreUnderTest> store_;
 };
 
@@ -49,14 +55,14 @@ TEST_P(FailedSync, IsNeverAcknowledgedAndLeavesAWholeBlobOrNone) {
     StoreUnderTest::PutCall call;
     call.options.name = "unknown";
     // A streamed blob syncs its intent before; it is the publishing batch that shall fail.
-    disk_.FailLogSyncs(error, GetParam() > 8 * kSegmentBytes ? 1 : 0);
+    FailLogSyncs(error, GetParam() > 8 * kSegmentBytes ? 1 : 0);
     const absl::Status failed = store_->Put(call, content).status();
     EXPECT_FALSE(failed.ok());
     const absl::Status later = Put("later", "later").status();
     EXPECT_TRUE(absl::IsUnavailable(later)) << later;
     EXPECT_TRUE(absl::StrContains(later.message(), "restart")) << later;
     EXPECT_EQ(Get("before").value_or("?"), "acknowledged") << "reads go on";
-    disk_.FailLogSyncs(rocksdb::IOStatus::OK());
+    FailLogSyncs(rocksdb::IOStatus::OK());
     Open();
     EXPECT_EQ(Get("before").value_or("?"), "acknowledged");
     const absl::StatusOr<std::string> got = Get("unknown");
