@@ -137,7 +137,7 @@ void IngestRowsAt(StorageBench& bench, uint64_t files) {
   while (TableFiles(store) < files) {
     for (uint64_t missing = files - TableFiles(store); missing > 0; --missing) AddSmallFile(bench, store, bytes);
   }
-  const int commits = bench.quick() ? 4 : 20;
+  const int commits = bench.quick() ? 2 : 20;
   CommitTimes(fresh, bytes, commits);
   CommitTimes(store, bytes, commits);
   std::vector<double> times_ms;
@@ -188,7 +188,7 @@ void LatencyRows(StorageBench& bench) {
 }
 
 void IngestRows(StorageBench& bench) {
-  IngestRowsAt(bench, bench.quick() ? 50 : 1000);
+  IngestRowsAt(bench, bench.quick() ? 20 : 1000);
   if (bench.options().long_run) IngestRowsAt(bench, 10000);
 }
 

@@ -97,7 +97,7 @@ constexpr size_t kBatch = 128;
 
 // What one blob of `size_bytes` leaves in the database, for each column family that has a row for every blob.
 std::vector<FamilyRows> RowsOfABlob(StorageBench& bench, size_t size_bytes, double& rows_a_blob) {
-  constexpr size_t kBatches = 16;
+  constexpr size_t kBatches = 8;
   BenchStore store(bench, "rows");
   std::vector<StampedBytes> bytes(kBatch, StampedBytes(size_bytes));
   for (size_t i = 0; i < kBatches; ++i) store.PutBatch(bytes, size_bytes, kBatch);

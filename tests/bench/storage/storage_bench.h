@@ -43,7 +43,7 @@ class StorageBench {
   bool quick() const { return options_.quick; }
   // How often each side has its turn, and how long a turn is that is measured by time.
   int rounds() const { return quick() ? 1 : 5; }
-  double turn_seconds() const { return quick() ? 0.15 : 1; }
+  double turn_seconds() const { return quick() ? 0.1 : 1; }
 
   bool Wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
 
