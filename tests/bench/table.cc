@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,13 @@ double Median(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const size_t half = samples.size() / 2;
   return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+}
+
+double Percentile(std::vector<double> samples, double fraction) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  const auto rank = static_cast<size_t>(std::ceil(fraction * static_cast<double>(samples.size())));
+  return samples[std::clamp<size_t>(rank, 1, samples.size()) - 1];
 }
 
 void Table::Print(const Row& row) {
@@ -41,6 +49,15 @@ void Alternate(Row& row, int rounds, const std::function<double()>& value, const
   for (int i = 0; i < rounds; ++i) {
     row.control_samples.push_back(control());
     row.samples.push_back(value());
+  }
+}
+
+void Alternate(int rounds, const std::vector<Side>& sides, const std::function<void()>& before_turn) {
+  for (int i = 0; i < rounds; ++i) {
+    for (const Side& side : sides) {
+      before_turn();
+      side.samples.push_back(side.measure());
+    }
   }
 }
 

@@ -23,6 +23,9 @@ struct Row {
 
 double Median(std::vector<double> samples);
 
+// The sample that `fraction` of all are not above, by nearest rank. 0 if there is none.
+double Percentile(std::vector<double> samples, double fraction);
+
 // Prints rows as they come: a table for people, or with `json` one object a line.
 class Table {
  public:
@@ -36,6 +39,15 @@ class Table {
 
 // Runs `value` and `control` in turn, `rounds` times, so that both meet the same noise.
 void Alternate(Row& row, int rounds, const std::function<double()>& value, const std::function<double()>& control);
+
+// Something measured, and where its samples go.
+struct Side {
+  std::function<double()> measure;
+  std::vector<double>& samples;
+};
+
+// The same for any number of sides, and with what is to happen before each turn.
+void Alternate(int rounds, const std::vector<Side>& sides, const std::function<void()>& before_turn);
 
 // Seconds that `work` takes.
 double Seconds(const std::function<void()>& work);

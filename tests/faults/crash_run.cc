@@ -88,7 +88,7 @@ class CrashRun {
     absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({data_dir_, disk_.env()});
     if (!engine.ok() && !disk_.lost())
       report_.problems.push_back(absl::StrCat("opening: ", engine.status().ToString()));
-    Crash(engine.ok() ? std::make_unique<BlobStore>(*std::move(engine), BlobStore::Options()) : nullptr);
+    Crash(engine.ok() ? std::make_unique<BlobStore>(*std::move(engine), StoreOptions()) : nullptr);
   }
 
   void Work(BlobStore& store) {
@@ -141,7 +141,7 @@ std::unique_ptr<BlobStore> OpenAndCompare(const std::string& data_dir, rocksdb::
     report.problems.push_back(absl::StrCat("opening: ", engine.status().ToString()));
     return nullptr;
   }
-  auto store = std::make_unique<BlobStore>(*std::move(engine), BlobStore::Options());
+  auto store = std::make_unique<BlobStore>(*std::move(engine), StoreOptions());
   for (std::string& problem : model.Check(*store)) report.problems.push_back(std::move(problem));
   CompareStaging(data_dir, report.problems);
   return store;
@@ -150,6 +150,8 @@ std::unique_ptr<BlobStore> OpenAndCompare(const std::string& data_dir, rocksdb::
 void CompareAtTheEnd(const std::string& data_dir, rocksdb::Env* env, Model& model, CrashReport& report) {
   std::unique_ptr<BlobStore> store = OpenAndCompare(data_dir, env, model, report);
   if (store == nullptr) return;
+  if (absl::Status status = store->Collect(false).status(); !status.ok()) report.problems.push_back(status.ToString());
+  for (std::string& problem : model.Check(*store, true)) report.problems.push_back(std::move(problem));
   const EngineTotals totals = store->GetStatus().totals;
   store.reset();
   if (std::string problem = CompareLiveBytes(data_dir, totals); !problem.empty()) report.problems.push_back(problem);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The power goes at every single call of one sequence in turn, or the disk begins to fail at every other: a large blob is
-// put halfway, put, deleted and put again; a bucket is filled and deleted. So every place between intent, ingest,
-// publication and the removal of what is not needed is hit.
+// The power goes at every single call of one sequence in turn, or the disk begins to fail at every other: a large blob
+// is put halfway, put, deleted, collected and put again; a bucket is filled and deleted. So every place between intent,
+// ingest, publication, erasure and the removal of pieces is hit.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -55,7 +55,9 @@ class CrashSweep : public testing::TestWithParam<Fault> {
     abandoned.kind = Operation::Kind::kAbandonedPut;
     const Operation elsewhere{Operation::Kind::kPutBatch, "c", {{"x", small_}, {"y", small_}}, "elsewhere", {}};
     const Operation bucket_removal{Operation::Kind::kDeleteBucket, "c", {}, "", {}};
-    return {abandoned, large_put("first"), small_put, removal, large_put("second"), elsewhere, bucket_removal};
+    const Operation collection{Operation::Kind::kCollect, "", {}, "", {}};
+    return {abandoned, large_put("first"),  small_put, removal,        collection,
+            removal,   large_put("second"), elsewhere, bucket_removal, collection};
   }
 
   // Runs the sequence on a copy of an empty store with the fault at the `passing`-th call, and again after that.
@@ -96,7 +98,7 @@ class CrashSweep : public testing::TestWithParam<Fault> {
     absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({data_dir, disk.env()});
     if (!engine.ok() && has_failed()) return;
     ASSERT_TRUE(engine.ok()) << engine.status();
-    BlobStore store(*std::move(engine), {});
+    BlobStore store(*std::move(engine), StoreOptions());
     for (const Operation& operation : Sequence()) {
       if (disk.lost()) return;
       model.Begin(0, operation);

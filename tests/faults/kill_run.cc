@@ -190,7 +190,7 @@ int WorkInChild(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "%s\n", engine.status().ToString().c_str());
     return 1;
   }
-  BlobStore store(*std::move(engine), {});
+  BlobStore store(*std::move(engine), StoreOptions());
   Say(kOpened);
   rocksdb::KillPoint::GetInstance()->rocksdb_kill_odds = static_cast<int>(life.odds);
   std::vector<std::thread> threads;

@@ -40,6 +40,7 @@ void Model::Apply(const Operation& operation, Buckets& buckets) {
       break;
     case Kind::kAbandonedPut:
     case Kind::kGet:
+    case Kind::kCollect:
       break;
   }
 }
@@ -192,7 +193,7 @@ void Model::CompareContent(BlobStore& store, std::vector<std::string>& problems)
   }
 }
 
-void Model::CompareTotals(BlobStore& store, std::vector<std::string>& problems) const {
+void Model::CompareTotals(BlobStore& store, bool is_collected, std::vector<std::string>& problems) const {
   uint64_t references = 0;
   uint64_t referenced_bytes = 0;
   uint64_t content_bytes = 0;
@@ -212,8 +213,8 @@ void Model::CompareTotals(BlobStore& store, std::vector<std::string>& problems) 
   compare("buckets", status.totals.buckets, buckets_.size(), false);
   compare("references", status.totals.references, references, false);
   compare("referenced bytes", status.totals.referenced_bytes, referenced_bytes, false);
-  compare("blobs", status.totals.blobs, referenced.size(), true);
-  compare("bytes of content", status.totals.content_bytes, content_bytes, true);
+  compare("blobs", status.totals.blobs, referenced.size(), !is_collected);
+  compare("bytes of content", status.totals.content_bytes, content_bytes, !is_collected);
   compare("bytes in staging", status.staging_bytes, 0, false);
 }
 
@@ -229,7 +230,7 @@ void Model::CompareDeleted(BlobStore& store, std::vector<std::string>& problems)
   }
 }
 
-std::vector<std::string> Model::Check(BlobStore& store) {
+std::vector<std::string> Model::Check(BlobStore& store, bool is_collected) {
   std::lock_guard lock(mutex_);
   std::vector<std::string> problems;
   absl::StatusOr<Buckets> seen = Observe(store);
@@ -237,7 +238,7 @@ std::vector<std::string> Model::Check(BlobStore& store) {
   SettleUnderWay(*seen, problems);
   CompareNames(*seen, problems);
   CompareDeleted(store, problems);
-  CompareTotals(store, problems);
+  CompareTotals(store, is_collected, problems);
   CompareContent(store, problems);
   if (problems.size() > kMaxProblems) {
     const size_t others = problems.size() - kMaxProblems;

@@ -31,7 +31,8 @@ class Model {
 
   // Learns from a store that was opened after a crash which of the operations under way have happened, and compares all
   // that it shows and holds. Returns what is wrong, a line each, and of much only the first.
-  std::vector<std::string> Check(BlobStore& store);
+  // `is_collected`: there must be no garbage.
+  std::vector<std::string> Check(BlobStore& store, bool is_collected = false);
 
   uint64_t references() const;
 
@@ -50,7 +51,7 @@ class Model {
   void SettleUnderWay(const Buckets& seen, std::vector<std::string>& problems);
   void CompareNames(const Buckets& seen, std::vector<std::string>& problems) const;
   void CompareContent(BlobStore& store, std::vector<std::string>& problems) const;
-  void CompareTotals(BlobStore& store, std::vector<std::string>& problems) const;
+  void CompareTotals(BlobStore& store, bool is_collected, std::vector<std::string>& problems) const;
   void CompareDeleted(BlobStore& store, std::vector<std::string>& problems) const;
 
   const Contents& contents_;

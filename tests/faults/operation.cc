@@ -32,6 +32,7 @@ Kind AnyKind(std::mt19937_64& random) {
   if (percent < 84) return Kind::kDelete;
   if (percent < 86) return Kind::kCreateBucket;
   if (percent < 90) return Kind::kDeleteBucket;
+  if (percent < 95) return Kind::kCollect;
   return Kind::kGet;
 }
 
@@ -76,6 +77,12 @@ absl::Status Delete(BlobStore& store, const Operation& operation) {
 }
 
 }  // namespace
+
+BlobStore::Options StoreOptions() {
+  BlobStore::Options options;
+  options.grace = absl::ZeroDuration();
+  return options;
+}
 
 absl::Status CompareRange(BlobStore& store, const Contents& contents, const BlobSelector& blob, ByteRange range) {
   absl::StatusOr<std::unique_ptr<BlobReader>> reader = store.Open(blob, range);
@@ -145,6 +152,7 @@ Operation Script::At(int thread, uint64_t index) const {
       break;
     case Kind::kCreateBucket:
     case Kind::kDeleteBucket:
+    case Kind::kCollect:
       break;
   }
   return operation;
@@ -168,6 +176,8 @@ absl::Status Perform(BlobStore& store, const Contents& contents, const Operation
       return store.CreateBucket(operation.bucket).status();
     case Kind::kDeleteBucket:
       return store.DeleteBucket(operation.bucket).status();
+    case Kind::kCollect:
+      return store.Collect(false).status();
     case Kind::kGet: {
       const absl::Status status =
           CompareRange(store, contents, {operation.bucket, operation.items.front().name}, operation.range);
@@ -179,8 +189,8 @@ absl::Status Perform(BlobStore& store, const Contents& contents, const Operation
 }
 
 std::string Describe(const Operation& operation, const Contents& contents) {
-  static constexpr const char* kKinds[] = {"put",    "put batch",     "bind",          "abandoned put",
-                                           "delete", "create bucket", "delete bucket", "get"};
+  static constexpr const char* kKinds[] = {"put",           "put batch",     "bind", "abandoned put", "delete",
+                                           "create bucket", "delete bucket", "get",  "collect"};
   std::string text = absl::StrCat(kKinds[static_cast<int>(operation.kind)], " in ", operation.bucket, ":");
   for (const Operation::Item& item : operation.items) {
     absl::StrAppend(&text, " ", item.name.substr(0, 12));

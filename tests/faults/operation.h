@@ -15,7 +15,7 @@
 namespace coffer::faults {
 
 struct Operation {
-  enum class Kind { kPut, kPutBatch, kBind, kAbandonedPut, kDelete, kCreateBucket, kDeleteBucket, kGet };
+  enum class Kind { kPut, kPutBatch, kBind, kAbandonedPut, kDelete, kCreateBucket, kDeleteBucket, kGet, kCollect };
 
   Kind kind = Kind::kGet;
   std::string bucket;
@@ -57,6 +57,9 @@ class Script {
 
 // The key of the metadata that holds an operation's serial.
 inline constexpr char kSerialKey[] = "serial";
+
+// How fault runs use a store: without a grace period, so that a collection has something to take.
+BlobStore::Options StoreOptions();
 
 // Does it. NOT_FOUND from a bind or get is an answer like OK. What is read must be bytes of the content that the store
 // says it is, or the answer is DATA_LOSS.
