@@ -1,137 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/committer.h"
 
-#include <memory>
-#include <vector>
-
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/encoding.h"
 
 namespace coffer::rocks {
 
-absl::StatusOr<std::optional<std::string>> Batch::Get(rocksdb::ColumnFamilyHandle* family, absl::string_view key) {
-  std::string value;
-  const rocksdb::Status status =
-      rows_.GetFromBatchAndDB(&database_.db(), rocksdb::ReadOptions(), family, ToSlice(key), &value);
-  if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return ToStatus(status, absl::StrCat("reading a row of ", family->GetName()));
-  return std::optional<std::string>(std::move(value));
+Committer::Waiter::Call Committer::Waiter::Sleep() {
+  std::unique_lock lock(mutex_);
+  wakes_.wait(lock, [this] { return call_ != Call::kNone; });
+  return call_;
 }
 
-void Batch::Put(rocksdb::ColumnFamilyHandle* family, absl::string_view key, absl::string_view value) {
-  rows_.Put(family, ToSlice(key), ToSlice(value)).PermitUncheckedError();
-}
-
-void Batch::PutContent(rocksdb::ColumnFamilyHandle* family, absl::string_view key,
-                       std::initializer_list<absl::string_view> value) {
-  const rocksdb::Slice key_slice = ToSlice(key);
-  std::vector<rocksdb::Slice> parts;
-  for (const absl::string_view part : value) parts.push_back(ToSlice(part));
-  // Past the index, which every indexed row makes larger.
-  rows_.GetWriteBatch()
-      ->Put(family, rocksdb::SliceParts(&key_slice, 1),
-            rocksdb::SliceParts(parts.data(), static_cast<int>(parts.size())))
-      .PermitUncheckedError();
-}
-
-void Batch::Delete(rocksdb::ColumnFamilyHandle* family, absl::string_view key) {
-  rows_.Delete(family, ToSlice(key)).PermitUncheckedError();
-}
-
-absl::Status Batch::Scan(rocksdb::ColumnFamilyHandle* family, absl::string_view prefix,
-                         absl::FunctionRef<bool(absl::string_view, absl::string_view)> row) {
-  const std::unique_ptr<rocksdb::Iterator> scan(
-      rows_.NewIteratorWithBase(family, database_.db().NewIterator(rocksdb::ReadOptions(), family)));
-  for (scan->Seek(ToSlice(prefix)); scan->Valid(); scan->Next()) {
-    if (!absl::StartsWith(ToView(scan->key()), prefix) || !row(ToView(scan->key()), ToView(scan->value()))) break;
+void Committer::Waiter::Wake(Call call) {
+  {
+    std::lock_guard lock(mutex_);
+    call_ = call;
   }
-  return ToStatus(scan->status(), absl::StrCat("reading rows of ", family->GetName()));
+  wakes_.notify_one();
 }
 
 absl::Status Committer::Commit(size_t size_bytes, Operation operation, Lane lane) {
-  Waiter waiter{operation, size_bytes, {}, false, {}};
+  const auto waiter = std::make_shared<Waiter>(operation, size_bytes);
+  bool builds = false;
+  {
+    std::lock_guard lock(mutex_);
+    (lane == Lane::kBulk ? bulk_ : callers_).push_back(waiter);
+    builds = !std::exchange(has_builder_, true);
+    if (!builds) builder_wakes_.notify_one();
+  }
+  if (!builds && waiter->Sleep() == Waiter::Call::kDone) return waiter->status;
+  // Whoever builds is the first of its lane, so its own operation is in the batch.
+  BuildAndWrite(*waiter);
+  return waiter->status;
+}
+
+bool Committer::CanTake(const Group& group) const {
+  if (!bulk_.empty() && !group.has_bulk) return true;
+  if (callers_.empty()) return false;
+  // However large: its caller may be the builder.
+  if (!group.has_caller) return true;
+  return group.members.size() < kGroupOperations && group.size_bytes + callers_.front()->size_bytes <= kGroupBytes;
+}
+
+std::shared_ptr<Committer::Waiter> Committer::Take(Group& group) {
+  if (!CanTake(group)) return nullptr;
+  const bool is_bulk = !bulk_.empty() && !group.has_bulk;
+  auto& lane = is_bulk ? bulk_ : callers_;
+  std::shared_ptr<Waiter> waiter = std::move(lane.front());
+  lane.pop_front();
+  (is_bulk ? group.has_bulk : group.has_caller) = true;
+  group.size_bytes += waiter->size_bytes;
+  group.members.push_back(waiter);
+  return waiter;
+}
+
+void Committer::BuildAndWrite(Waiter& self) {
   std::unique_lock lock(mutex_);
-  (lane == Lane::kBulk ? bulk_ : callers_).push_back(&waiter);
-  waiter.wake.wait(lock, [&] { return waiter.done || (!is_running_ && Next() == &waiter); });
-  if (waiter.done) return waiter.status;
-
-  is_running_ = true;
-  const std::vector<Waiter*> group = TakeGroup();
-  lock.unlock();
-  Run(group);
-  lock.lock();
-  is_running_ = false;
-  for (Waiter* member : group) {
-    member->done = true;
-    if (member != &waiter) member->wake.notify_one();
-  }
-  if (Waiter* next = Next(); next != nullptr) next->wake.notify_one();
-  return waiter.status;
-}
-
-Committer::Waiter* Committer::Next() const {
-  if (!callers_.empty()) return callers_.front();
-  return bulk_.empty() ? nullptr : bulk_.front();
-}
-
-std::vector<Committer::Waiter*> Committer::TakeGroup() {
-  std::vector<Waiter*> group;
-  size_t group_bytes = 0;
-  while (!callers_.empty() && group.size() < kGroupOperations) {
-    Waiter* const next = callers_.front();
-    if (!group.empty() && group_bytes + next->size_bytes > kGroupBytes) break;
-    group_bytes += next->size_bytes;
-    group.push_back(next);
-    callers_.pop_front();
-  }
-  if (!bulk_.empty()) {
-    group.push_back(bulk_.front());
-    bulk_.pop_front();
-  }
-  return group;
-}
-
-void Committer::Run(const std::vector<Waiter*>& group) {
-  Batch batch(database_, totals(), uptime_ms_());
-  for (Waiter* member : group) {
-    member->status = failure_;
-    if (!member->status.ok()) continue;
-    const EngineTotals before = batch.totals;
-    const auto rows_before = batch.rows_.GetWriteBatch()->Count();
-    batch.rows_.SetSavePoint();
-    member->status = member->operation(batch);
-    // Rolling back builds the whole index anew: most that fail have written nothing.
-    if (member->status.ok() || batch.rows_.GetWriteBatch()->Count() == rows_before) {
-      batch.rows_.PopSavePoint().PermitUncheckedError();
-    } else {
-      batch.rows_.RollbackToSavePoint().PermitUncheckedError();
-      batch.totals = before;
+  const EngineTotals& before = in_flight_ != nullptr ? in_flight_->totals : totals_;
+  const auto batch = std::make_shared<Batch>(database_, in_flight_, before, uptime_ms_());
+  Group group;
+  while (true) {
+    while (const std::shared_ptr<Waiter> waiter = Take(group)) {
+      lock.unlock();
+      batch->BeginOperation();
+      waiter->status = waiter->operation(*batch);
+      waiter->status.ok() ? batch->KeepOperation() : batch->TakeOperationBack();
+      lock.lock();
     }
+    if (in_flight_ == nullptr) break;
+    builder_wakes_.wait(lock, [&] { return in_flight_ == nullptr || CanTake(group); });
   }
-  if (batch.rows_.GetWriteBatch()->Count() == 0) return;
+  in_flight_ = batch;
+  WakeNextBuilder();
+  lock.unlock();
+  const absl::Status written = Write(*batch);
+  lock.lock();
+  if (written.ok()) totals_ = batch->totals;
+  in_flight_ = nullptr;
+  builder_wakes_.notify_one();
+  lock.unlock();
+  for (const std::shared_ptr<Waiter>& member : group.members) {
+    if (member->status.ok()) member->status = written;
+    if (member.get() != &self) member->Wake(Waiter::Call::kDone);
+  }
+}
 
-  batch.Put(database_.meta(), kTotalsKey, EncodeTotals(kTotalsKey, batch.totals));
-  batch.Put(database_.meta(), kUptimeKey, EncodeNumber(kUptimeKey, batch.uptime_ms()));
+void Committer::WakeNextBuilder() {
+  has_builder_ = !callers_.empty() || !bulk_.empty();
+  if (has_builder_) (callers_.empty() ? bulk_ : callers_).front()->Wake(Waiter::Call::kBuild);
+}
+
+absl::Status Committer::Write(Batch& batch) {
+  const std::shared_ptr<const Batch> before = std::move(batch.before_);
+  if (!failure_.ok()) return batch.failure_ = failure_;
+  if (before != nullptr && !before->failure_.ok()) return batch.failure_ = before->failure_;
+  if (batch.rows_.Count() == 0) return absl::OkStatus();
+
+  // Past the batch's own Put: the next batch reads its changes by now.
+  const auto put = [&](absl::string_view key, const std::string& value) {
+    batch.rows_.Put(database_.meta(), ToSlice(key), value).PermitUncheckedError();
+  };
+  put(kTotalsKey, EncodeTotals(kTotalsKey, batch.totals));
+  put(kUptimeKey, EncodeNumber(kUptimeKey, batch.uptime_ms()));
   rocksdb::WriteOptions options;
   options.sync = true;
   const bool waits_for_space = database_.waits_for_space();
-  const rocksdb::Status written = database_.db().Write(options, batch.rows_.GetWriteBatch());
-  if (written.ok()) {
-    std::lock_guard lock(mutex_);
-    totals_ = batch.totals;
-    return;
-  }
-  absl::Status failure;
-  if (waits_for_space && written.IsNoSpace()) {
-    failure = ToStatus(written, "no space");
-  } else {
-    failure = failure_ = absl::UnavailableError(absl::StrCat(
-        "the store accepts no more changes until it is restarted, because a write failed: ", written.ToString()));
-  }
-  for (Waiter* member : group) {
-    if (member->status.ok()) member->status = failure;
-  }
+  const rocksdb::Status written = database_.db().Write(options, &batch.rows_);
+  if (written.ok()) return absl::OkStatus();
+  if (waits_for_space && written.IsNoSpace()) return batch.failure_ = ToStatus(written, "no space");
+  failure_ = absl::UnavailableError(absl::StrCat(
+      "the store accepts no more changes until it is restarted, because a write failed: ", written.ToString()));
+  return batch.failure_ = failure_;
 }
 
 EngineTotals Committer::totals() const {

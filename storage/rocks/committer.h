@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only writer. Callers queue operations; the one that waits longest runs everybody's:
+// The only writer. Callers queue operations, and two of them at a time work for all: one builds the next batch while
+// another writes the one before.
 //
-//   1. take what waits, up to kGroupOperations or kGroupBytes, and one slice of bulk work;
-//   2. run each operation over the database plus the batch being built: it checks its preconditions there and
-//      adds its rows; one that fails adds nothing;
-//   3. write the batch and sync once;
-//   4. answer all; the next that waits goes on.
+//   1. The builder takes what waits, up to kGroupOperations or kGroupBytes, and one slice of bulk work, and runs each
+//      operation over the database, the batch being written and the batch being built: it checks its preconditions
+//      there and adds its rows; one that fails adds nothing.
+//   2. While the disk is busy with the batch before, it goes on with what comes.
+//   3. Then it writes its batch and syncs once; the caller that waits longest becomes the builder meanwhile.
+//   4. It answers all whose operations were in the batch.
 //
-// So preconditions never race, and at most one batch is ever unsynced.
+// So preconditions never race, and at most one batch is ever unsynced. A batch that was built on one that could not be
+// written is not written either.
 #pragma once
 
-#include <rocksdb/utilities/write_batch_with_index.h>
-
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
-#include <initializer_list>
+#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,40 +27,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "storage/engine.h"
+#include "storage/rocks/batch.h"
 #include "storage/rocks/database.h"
 
 namespace coffer::rocks {
-
-// The database with the batch on top. Used by one operation at a time.
-class Batch {
- public:
-  Batch(Database& database, const EngineTotals& totals, uint64_t uptime_ms)
-      : totals(totals), database_(database), uptime_ms_(uptime_ms) {}
-
-  // The value, or nothing. DATA_LOSS, UNAVAILABLE.
-  absl::StatusOr<std::optional<std::string>> Get(rocksdb::ColumnFamilyHandle* family, absl::string_view key);
-  void Put(rocksdb::ColumnFamilyHandle* family, absl::string_view key, absl::string_view value);
-  // Puts a row that Get of this batch need not find, its value in parts: bytes of content, copied once and not indexed.
-  void PutContent(rocksdb::ColumnFamilyHandle* family, absl::string_view key,
-                  std::initializer_list<absl::string_view> value);
-  void Delete(rocksdb::ColumnFamilyHandle* family, absl::string_view key);
-  // Calls `row` with key and value of the rows whose key starts with `prefix`, in order, until it returns false.
-  // DATA_LOSS, UNAVAILABLE.
-  absl::Status Scan(rocksdb::ColumnFamilyHandle* family, absl::string_view prefix,
-                    absl::FunctionRef<bool(absl::string_view, absl::string_view)> row);
-
-  // The store's age in served time when this batch was begun.
-  uint64_t uptime_ms() const { return uptime_ms_; }
-
-  // What the totals are once the batch is written.
-  EngineTotals totals;
-
- private:
-  friend class Committer;
-  Database& database_;
-  const uint64_t uptime_ms_;
-  rocksdb::WriteBatchWithIndex rows_{rocksdb::BytewiseComparator(), 0, true};
-};
 
 // Bulk work is what no client waits for a single row of: slices of a sweep, of a reclaim. Each batch takes one, so
 // that it goes on under load and callers wait for one slice at most.
@@ -71,7 +41,7 @@ class Committer {
  public:
   using Operation = absl::FunctionRef<absl::Status(Batch&)>;
 
-  // `database` is borrowed. `uptime`: the clock that stamps batches, called by one thread at a time.
+  // `database` is borrowed. `uptime_ms`: the clock that stamps batches; called by one thread at a time.
   Committer(Database& database, const EngineTotals& totals, std::function<uint64_t()> uptime_ms)
       : database_(database), uptime_ms_(std::move(uptime_ms)), totals_(totals) {}
 
@@ -88,33 +58,57 @@ class Committer {
 
  private:
   // Enough to share a sync among; a group's answers all wait for its slowest operation.
-  static constexpr size_t kGroupOperations = 64;
+  static constexpr size_t kGroupOperations = 256;
   // A sync costs as much as writing about a quarter of it.
   static constexpr size_t kGroupBytes = 4 << 20;
 
-  struct Waiter {
-    Operation operation;
-    size_t size_bytes;
+  // Shared by the caller that sleeps and the one that wakes it. Each has a mutex of its own, so that those who are
+  // answered together do not queue for one.
+  class Waiter {
+   public:
+    Waiter(Operation operation, size_t size_bytes) : operation(operation), size_bytes(size_bytes) {}
+
+    enum class Call { kNone, kBuild, kDone };
+    Call Sleep();
+    void Wake(Call call);
+
+    const Operation operation;
+    const size_t size_bytes;
     absl::Status status;
-    bool done = false;
-    std::condition_variable wake;
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable wakes_;
+    Call call_ = Call::kNone;
+  };
+  struct Group {
+    std::vector<std::shared_ptr<Waiter>> members;
+    size_t size_bytes = 0;
+    bool has_bulk = false;
+    bool has_caller = false;
   };
 
-  // Who runs the next group, or null; guarded by mutex_.
-  Waiter* Next() const;
-  std::vector<Waiter*> TakeGroup();
-  void Run(const std::vector<Waiter*>& group);
+  // The next that fits, or null; under mutex_.
+  std::shared_ptr<Waiter> Take(Group& group);
+  bool CanTake(const Group& group) const;
+  void BuildAndWrite(Waiter& self);
+  void WakeNextBuilder();
+  absl::Status Write(Batch& batch);
 
   Database& database_;
   const std::function<uint64_t()> uptime_ms_;
   // Guards what follows but failure_. From the standard library: a thread sanitizer sees through it, which it does not
   // for a mutex in a library that was built without one.
   mutable std::mutex mutex_;
-  std::deque<Waiter*> callers_;
-  std::deque<Waiter*> bulk_;
-  bool is_running_ = false;
+  std::deque<std::shared_ptr<Waiter>> callers_;
+  std::deque<std::shared_ptr<Waiter>> bulk_;
+  bool has_builder_ = false;
+  // The batch being written, or null.
+  std::shared_ptr<Batch> in_flight_;
+  // Wakes the builder: something came, or the disk is free.
+  std::condition_variable builder_wakes_;
   EngineTotals totals_;
-  // Set for good by the first failed write. Used by the one that runs a group alone.
+  // Set for good by the first failed write. Used by the one that writes alone.
   absl::Status failure_;
 };
 

@@ -47,12 +47,13 @@ class RocksEngine : public Engine {
         committer_(*database_, state.totals, [this] { return uptime_.now_ms(); }),
         content_ids_(state.next_content),
         reclaimer_(*database_, committer_, pins_),
-        staging_env_(NewStagingEnv(options.env != nullptr ? options.env : rocksdb::Env::Default())),
+        staging_env_(NewStagingEnv(options.env != nullptr ? options.env : rocksdb::Env::Default(), buffers_)),
         staging_{.database = *database_,
                  .committer = committer_,
                  .content_ids = content_ids_,
                  .disk_space = disk_space_,
                  .publishing = publishing_,
+                 .buffers = buffers_,
                  .staging_dir = StagingDir(options.data_dir),
                  .ingested_options = database_->ingested_options()} {
     staging_.ingested_options.env = staging_env_.get();
@@ -311,6 +312,7 @@ class RocksEngine : public Engine {
   Pins pins_;
   Reclaimer reclaimer_;
   PublishingDigests publishing_;
+  BufferStock buffers_;
   const std::unique_ptr<rocksdb::Env> staging_env_;
   StagingContext staging_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/rocks_staging.h"
 
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -10,6 +11,13 @@
 #include "storage/rocks/reference_rows.h"
 
 namespace coffer::rocks {
+namespace {
+
+// Up to here pieces are not worth a buffer.
+constexpr uint64_t kSmallPiecesBytes = 2 * kRowBytes;
+
+}  // namespace
+
 absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Span<const WholeBlob> blobs) {
   uint64_t size_bytes = 0;
   for (const WholeBlob& blob : blobs) size_bytes += blob.reference.size_bytes;
@@ -79,6 +87,27 @@ void RocksStaging::DropGathered() {
   context_.gathered_bytes -= gathered_bytes_;
   gathered_bytes_ = 0;
   gathered_.clear();
+  for (BufferStock::Buffer& buffer : buffers_) context_.buffers.Give(std::move(buffer));
+  buffers_.clear();
+  small_pieces_.clear();
+  buffer_room_bytes_ = 0;
+}
+
+void RocksStaging::Gather(const PieceId& id, absl::string_view bytes) {
+  // No piece is larger than a row or a page.
+  static_assert(kRowBytes <= BufferStock::kBufferBytes && kPagesPerPage * kParentBytes <= BufferStock::kBufferBytes);
+  if (gathered_bytes_ + bytes.size() <= kSmallPiecesBytes) {
+    gathered_.push_back({id, small_pieces_.emplace_back(bytes)});
+    return;
+  }
+  if (buffer_room_bytes_ < bytes.size()) {
+    buffers_.push_back(context_.buffers.Take());
+    buffer_room_bytes_ = BufferStock::kBufferBytes;
+  }
+  char* const to = buffers_.back().get() + BufferStock::kBufferBytes - buffer_room_bytes_;
+  std::memcpy(to, bytes.data(), bytes.size());
+  buffer_room_bytes_ -= bytes.size();
+  gathered_.push_back({id, {to, bytes.size()}});
 }
 
 absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
@@ -90,7 +119,7 @@ absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
     if (absl::Status status = context_.disk_space.Check(kSpaceCheckBytes); !status.ok()) return status;
   }
   if (is_large_) return WritePiece(id, bytes);
-  gathered_.emplace_back(id, bytes);
+  Gather(id, bytes);
   gathered_bytes_ += bytes.size();
   const uint64_t gathered_by_all = context_.gathered_bytes += bytes.size();
   const uint64_t limit = gathered_by_all <= kGatherBudgetBytes ? kGatherBytes : kSmallBytes;
@@ -146,8 +175,7 @@ absl::Status RocksStaging::Ingest() {
 
 absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
   if (!is_large_) {
-    WholeBlob blob{reference, {}};
-    for (const auto& [id, bytes] : gathered_) blob.pieces.push_back({id, bytes});
+    const WholeBlob blob{reference, std::move(gathered_)};
     absl::StatusOr<std::vector<bool>> deduplicated = PublishWhole(context_, absl::MakeConstSpan(&blob, 1));
     if (!deduplicated.ok()) return deduplicated.status();
     return deduplicated->front();

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "storage/engine.h"
+#include "storage/rocks/buffer_stock.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/content_ids.h"
 #include "storage/rocks/database.h"
@@ -40,6 +42,7 @@ struct StagingContext {
   ContentIds& content_ids;
   const DiskSpace& disk_space;
   PublishingDigests& publishing;
+  BufferStock& buffers;
   std::string staging_dir;
   // What sorted files are written with.
   rocksdb::Options ingested_options;
@@ -88,6 +91,7 @@ class RocksStaging : public Staging {
     kNeedsContent,
   };
 
+  void Gather(const PieceId& id, absl::string_view bytes);
   absl::Status MoveToDisk();
   absl::Status WritePiece(const PieceId& id, absl::string_view bytes);
   absl::Status FinishFile();
@@ -96,7 +100,12 @@ class RocksStaging : public Staging {
   void DropGathered();
 
   StagingContext& context_;
-  std::vector<std::pair<PieceId, std::string>> gathered_;
+  // Pieces in what follows: the first in strings of their size, which is all that a small blob needs.
+  std::vector<WholeBlob::Piece> gathered_;
+  std::deque<std::string> small_pieces_;
+  std::vector<BufferStock::Buffer> buffers_;
+  // Left in the last buffer.
+  size_t buffer_room_bytes_ = 0;
   uint64_t gathered_bytes_ = 0;
   uint64_t staged_bytes_ = 0;
   uint64_t unchecked_bytes_ = 0;

@@ -9,7 +9,6 @@
 
 #include <asio/post.hpp>
 #include <asio/thread_pool.hpp>
-#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <mutex>
@@ -26,47 +25,14 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// Large enough that a disk is near its best speed.
-constexpr size_t kBufferBytes = size_t{1} << 20;
-// What every disk that this runs on is content with.
-constexpr size_t kAlignmentBytes = 4096;
-// Buffers kept for the next file: fresh memory is slower than the disk.
-constexpr size_t kSpareBuffers = 8;
+constexpr size_t kBufferBytes = BufferStock::kBufferBytes;
+constexpr size_t kAlignmentBytes = BufferStock::kAlignmentBytes;
 // Enough to keep a disk busy; a put has one buffer under way.
 constexpr size_t kWritingThreads = 4;
 
-struct Free {
-  void operator()(char* bytes) const { std::free(bytes); }
-};
-using Buffer = std::unique_ptr<char, Free>;
-
-// Thread-safe.
-class Stock {
- public:
-  Buffer Take() {
-    {
-      std::lock_guard lock(mutex_);
-      if (!spare_.empty()) {
-        Buffer buffer = std::move(spare_.back());
-        spare_.pop_back();
-        return buffer;
-      }
-    }
-    return Buffer(static_cast<char*>(std::aligned_alloc(kAlignmentBytes, kBufferBytes)));
-  }
-  void Give(Buffer buffer) {
-    std::lock_guard lock(mutex_);
-    if (spare_.size() < kSpareBuffers) spare_.push_back(std::move(buffer));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Buffer> spare_;
-};
-
 class StagingFile : public FSWritableFile {
  public:
-  StagingFile(std::unique_ptr<FSWritableFile> disk, Stock& stock, asio::thread_pool& threads)
+  StagingFile(std::unique_ptr<FSWritableFile> disk, BufferStock& stock, asio::thread_pool& threads)
       : disk_(std::move(disk)), stock_(stock), threads_(threads), filling_(stock.Take()), writing_(stock.Take()) {}
 
   ~StagingFile() override {
@@ -144,10 +110,10 @@ class StagingFile : public FSWritableFile {
   }
 
   const std::unique_ptr<FSWritableFile> disk_;
-  Stock& stock_;
+  BufferStock& stock_;
   asio::thread_pool& threads_;
-  Buffer filling_;
-  Buffer writing_;
+  BufferStock::Buffer filling_;
+  BufferStock::Buffer writing_;
   // Where filling_ begins in the file, and how much of it is filled.
   uint64_t offset_bytes_ = 0;
   size_t filled_bytes_ = 0;
@@ -158,7 +124,8 @@ class StagingFile : public FSWritableFile {
 
 class StagingFiles : public rocksdb::FileSystemWrapper {
  public:
-  explicit StagingFiles(const std::shared_ptr<rocksdb::FileSystem>& base) : FileSystemWrapper(base) {}
+  StagingFiles(const std::shared_ptr<rocksdb::FileSystem>& base, BufferStock& stock)
+      : FileSystemWrapper(base), stock_(stock) {}
   ~StagingFiles() override { threads_.join(); }
 
   const char* Name() const override { return "CofferStagingFiles"; }
@@ -175,14 +142,14 @@ class StagingFiles : public rocksdb::FileSystemWrapper {
   }
 
  private:
-  Stock stock_;
+  BufferStock& stock_;
   asio::thread_pool threads_{kWritingThreads};
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> NewStagingEnv(rocksdb::Env* base) {
-  return rocksdb::NewCompositeEnv(std::make_shared<StagingFiles>(base->GetFileSystem()));
+std::unique_ptr<rocksdb::Env> NewStagingEnv(rocksdb::Env* base, BufferStock& stock) {
+  return rocksdb::NewCompositeEnv(std::make_shared<StagingFiles>(base->GetFileSystem(), stock));
 }
 
 }  // namespace coffer::rocks

@@ -8,11 +8,13 @@
 
 #include <memory>
 
+#include "storage/rocks/buffer_stock.h"
+
 namespace coffer::rocks {
 
-// An Env for SstFileWriter. `base` is borrowed. What it writes is on the disk after Sync, as with any other; between
-// calls a file holds two buffers of 1 MiB, which go back to a common stock. On a file system without direct I/O it
+// An Env for SstFileWriter. Borrows both. What it writes is on the disk after Sync, as with any other; a file holds two
+// buffers of `stock`. On a file system without direct I/O it
 // writes through the page cache. Thread-safe; a file is used by one thread at a time.
-std::unique_ptr<rocksdb::Env> NewStagingEnv(rocksdb::Env* base);
+std::unique_ptr<rocksdb::Env> NewStagingEnv(rocksdb::Env* base, BufferStock& stock);
 
 }  // namespace coffer::rocks
