@@ -67,7 +67,7 @@ PublishingDigests::Claim::~Claim() {
 }
 
 RocksStaging::RocksStaging(StagingContext& context, uint64_t declared_size_bytes)
-    : context_(context), is_large_(declared_size_bytes > kGatherBytes) {}
+    : context_(context), is_large_(declared_size_bytes >= kGatherBytes) {}
 
 RocksStaging::~RocksStaging() {
   DropGathered();
@@ -78,7 +78,7 @@ RocksStaging::~RocksStaging() {
     std::filesystem::remove(file, gone);
   }
   // If this fails the intent stands, and the next start does it.
-  if (ingested_ && !may_be_published_) {
+  if (has_intent_ && !may_be_published_) {
     DropUnpublished(context_.database, context_.committer, content_id_).IgnoreError();
   }
 }
@@ -164,12 +164,16 @@ absl::Status RocksStaging::Ingest() {
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
+  has_intent_ = true;
+  // The disk was still writing meanwhile.
+  if (writer_ != nullptr) {
+    if (status = FinishFile(); !status.ok()) return status;
+  }
   rocksdb::IngestExternalFileOptions options;
   options.move_files = true;
   options.failed_move_fall_back_to_copy = false;
   options.snapshot_consistency = false;
   options.write_global_seqno = false;
-  ingested_ = true;
   return ToStatus(database.db().IngestExternalFile(database.ingested(), files_, options), "ingesting content");
 }
 
@@ -179,9 +183,6 @@ absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
     absl::StatusOr<std::vector<bool>> deduplicated = PublishWhole(context_, absl::MakeConstSpan(&blob, 1));
     if (!deduplicated.ok()) return deduplicated.status();
     return deduplicated->front();
-  }
-  if (writer_ != nullptr) {
-    if (absl::Status status = FinishFile(); !status.ok()) return status;
   }
   PublishingDigests::Claim claim(context_.publishing, reference.digest);
   absl::StatusOr<Outcome> outcome = CommitRows(reference);
@@ -207,7 +208,7 @@ absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& 
       outcome = Outcome::kDeduplicated;
       return SetReference(database, batch, reference, *present->record);
     }
-    if (!ingested_) {
+    if (!has_intent_) {
       outcome = Outcome::kNeedsContent;
       return absl::OkStatus();
     }

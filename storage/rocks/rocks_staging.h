@@ -114,7 +114,8 @@ class RocksStaging : public Staging {
   ContentId content_id_ = 0;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::vector<std::string> files_;
-  bool ingested_ = false;
+  // Its files may be ingested.
+  bool has_intent_ = false;
   // A publishing batch was handed to the committer and may be on disk, also if it came back with an error: what it
   // names must stay until the next start knows.
   bool may_be_published_ = false;

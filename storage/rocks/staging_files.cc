@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   1. Append copies into an aligned buffer.
-//   2. A full buffer is handed to a writing thread; the next one is filled meanwhile. At most one is being written.
-//   3. Sync waits for it, writes the rest padded to the disk's alignment, cuts the padding off, and syncs.
+//   2. A full buffer is handed to a writing thread, which writes one after the other while the next is filled.
+//   3. Sync waits for them, writes the rest padded to the disk's alignment, cuts the padding off, and syncs.
 #include "storage/rocks/staging_files.h"
 
 #include <rocksdb/file_system.h>
 
 #include <asio/post.hpp>
+#include <asio/strand.hpp>
 #include <asio/thread_pool.hpp>
 #include <cstring>
+#include <deque>
 #include <future>
 #include <mutex>
 #include <string>
@@ -27,18 +29,19 @@ using rocksdb::Slice;
 
 constexpr size_t kBufferBytes = BufferStock::kBufferBytes;
 constexpr size_t kAlignmentBytes = BufferStock::kAlignmentBytes;
-// Enough to keep a disk busy; a put has one buffer under way.
+// Enough to keep a disk busy.
 constexpr size_t kWritingThreads = 4;
+// Buffers of a file that wait to be written: the thread that writes never waits for the one that fills.
+constexpr size_t kMaxWaiting = 3;
 
 class StagingFile : public FSWritableFile {
  public:
   StagingFile(std::unique_ptr<FSWritableFile> disk, BufferStock& stock, asio::thread_pool& threads)
-      : disk_(std::move(disk)), stock_(stock), threads_(threads), filling_(stock.Take()), writing_(stock.Take()) {}
+      : disk_(std::move(disk)), stock_(stock), in_turn_(threads.get_executor()), filling_(stock.Take()) {}
 
   ~StagingFile() override {
-    Await().PermitUncheckedError();
+    AwaitAllBut(0).PermitUncheckedError();
     stock_.Give(std::move(filling_));
-    stock_.Give(std::move(writing_));
   }
 
   IOStatus Append(const Slice& data, const IOOptions&, IODebugContext*) override {
@@ -48,8 +51,7 @@ class StagingFile : public FSWritableFile {
       filled_bytes_ += take;
       done += take;
       if (filled_bytes_ < kBufferBytes) continue;
-      if (IOStatus status = Await(); !status.ok()) return status;
-      std::swap(filling_, writing_);
+      if (IOStatus status = AwaitAllBut(kMaxWaiting - 1); !status.ok()) return status;
       Start();
       offset_bytes_ += kBufferBytes;
       filled_bytes_ = 0;
@@ -81,25 +83,35 @@ class StagingFile : public FSWritableFile {
   }
 
  private:
+  struct Waiting {
+    BufferStock::Buffer buffer;
+    std::future<IOStatus> written;
+  };
+
+  // Hands over what is filled.
   void Start() {
     std::promise<IOStatus> written;
-    written_ = written.get_future();
-    asio::post(threads_, [disk = disk_.get(), bytes = writing_.get(), offset = offset_bytes_,
+    waiting_.push_back({std::exchange(filling_, stock_.Take()), written.get_future()});
+    asio::post(in_turn_, [disk = disk_.get(), bytes = waiting_.back().buffer.get(), offset = offset_bytes_,
                           written = std::move(written)]() mutable {
       written.set_value(disk->PositionedAppend(Slice(bytes, kBufferBytes), offset, IOOptions(), nullptr));
     });
   }
 
-  // Waits for the buffer that is being written. After a failure every call fails.
-  IOStatus Await() {
-    if (!written_.valid()) return failure_;
-    failure_ = written_.get();
+  // Waits until no more than `count` buffers wait to be written. After a failure every call fails.
+  IOStatus AwaitAllBut(size_t count) {
+    while (waiting_.size() > count) {
+      IOStatus status = waiting_.front().written.get();
+      if (failure_.ok()) failure_ = std::move(status);
+      stock_.Give(std::move(waiting_.front().buffer));
+      waiting_.pop_front();
+    }
     return failure_;
   }
 
   // Keeps the rest in its buffer, so that an Append may still follow: it is written again with what comes then.
   IOStatus WriteRest(const IOOptions& options, IODebugContext* context) {
-    if (IOStatus status = Await(); !status.ok()) return status;
+    if (IOStatus status = AwaitAllBut(0); !status.ok()) return status;
     if (filled_bytes_ == rest_written_bytes_) return IOStatus::OK();
     const size_t padded_bytes = (filled_bytes_ + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
     std::memset(filling_.get() + filled_bytes_, 0, padded_bytes - filled_bytes_);
@@ -111,14 +123,13 @@ class StagingFile : public FSWritableFile {
 
   const std::unique_ptr<FSWritableFile> disk_;
   BufferStock& stock_;
-  asio::thread_pool& threads_;
+  asio::strand<asio::thread_pool::executor_type> in_turn_;
   BufferStock::Buffer filling_;
-  BufferStock::Buffer writing_;
+  std::deque<Waiting> waiting_;
   // Where filling_ begins in the file, and how much of it is filled.
   uint64_t offset_bytes_ = 0;
   size_t filled_bytes_ = 0;
   size_t rest_written_bytes_ = 0;
-  std::future<IOStatus> written_;
   IOStatus failure_;
 };
 

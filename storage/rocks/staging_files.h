@@ -12,9 +12,9 @@
 
 namespace coffer::rocks {
 
-// An Env for SstFileWriter. Borrows both. What it writes is on the disk after Sync, as with any other; a file holds two
-// buffers of `stock`. On a file system without direct I/O it
-// writes through the page cache. Thread-safe; a file is used by one thread at a time.
+// An Env for SstFileWriter. Borrows both. What it writes is on the disk after Sync, as with any other; a file holds up
+// to four buffers of `stock`. On a file system without direct I/O it writes through the page cache. Thread-safe; a file
+// is used by one thread at a time.
 std::unique_ptr<rocksdb::Env> NewStagingEnv(rocksdb::Env* base, BufferStock& stock);
 
 }  // namespace coffer::rocks

@@ -87,7 +87,10 @@ Digest BenchStore::Put(absl::string_view content) {
 }
 
 std::unique_ptr<Upload> BenchStore::AppendLarge(StampedBytes& bytes, uint64_t size_bytes) {
-  absl::StatusOr<std::unique_ptr<Upload>> upload = store_->BeginUpload({});
+  // As whoever puts a file or bytes that it has does.
+  UploadOptions options;
+  options.declared_size_bytes = size_bytes;
+  absl::StatusOr<std::unique_ptr<Upload>> upload = store_->BeginUpload(options);
   Check(upload.status());
   const uint64_t number = bench_.FreshNumber();
   for (uint64_t sent = 0; sent < size_bytes; sent += kMiB) {
