@@ -17,7 +17,7 @@ namespace coffer::rocks {
 
 // The most bytes of content that stand in the record itself: up to here a row of its own costs more than carrying the
 // bytes along when the records, which are in no useful order, are compacted (FORMAT.md 6 has the measurement).
-inline constexpr uint64_t kInlineBytes = 2048;
+inline constexpr uint64_t kInlineBytes = 512;
 
 // Adds the record and the pieces of a blob to a batch, with its reference. `heals`: the digest has a record that cannot
 // be read. DATA_LOSS, UNAVAILABLE.

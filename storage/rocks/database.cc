@@ -57,6 +57,16 @@ class SpaceListener : public rocksdb::EventListener {
   const std::shared_ptr<std::atomic<bool>> waits_for_space_;
 };
 
+// Whether files beside `path` can be written past the page cache: not on every file system.
+bool HasDirectIo(const std::string& path) {
+  const std::string probe = path + ".probe";
+  const int fd = open(probe.c_str(), O_WRONLY | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
+  unlink(probe.c_str());
+  if (fd < 0) return false;
+  close(fd);
+  return true;
+}
+
 std::string ErrnoText() { return std::strerror(errno); }
 
 rocksdb::BlockBasedTableOptions TableOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
@@ -171,7 +181,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   options.max_open_files = kOpenFiles;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(kMemtableBytes);
   options.max_background_jobs = 2;
-  options.use_direct_io_for_flush_and_compaction = true;
+  options.use_direct_io_for_flush_and_compaction = HasDirectIo(path);
   // A full or failed log must be noticed, and an acknowledged write must never be dropped in silence.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.paranoid_checks = true;

@@ -14,7 +14,7 @@ namespace coffer {
 namespace {
 
 // One for each way to store content: inline, in one row, gathered, in files of its own.
-const size_t kSizes[] = {1000, 11000, 2 * kSegmentBytes + 7, 9 * kSegmentBytes};
+const size_t kSizes[] = {500, 11000, 2 * kSegmentBytes + 7, 9 * kSegmentBytes};
 
 }  // namespace
 
@@ -85,7 +85,7 @@ TEST_P(StoreContract, AnOpenReaderKeepsWhatIsErased) {
     ASSERT_TRUE(Put("b", "read", content).ok());
     absl::StatusOr<std::unique_ptr<OpenRead>> read = store_->Open(Named("b", "read"), {});
     ASSERT_TRUE(read.ok());
-    std::string got = (*read)->Next(500).value_or("?");
+    std::string got = (*read)->Next(400).value_or("?");
     ASSERT_TRUE(store_->Delete("b", {"read"}).ok());
     ASSERT_EQ(store_->Collect(false)->blobs, 1u);
     // The same again, which must not bring the reader another one's pieces.
