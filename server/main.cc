@@ -153,6 +153,8 @@ class PidFile {
 // gRPC's own lines are for debugging: what matters to an operator comes back as a status.
 void LogGrpcLine(gpr_log_func_args* line) { spdlog::debug("gRPC: {}", line->message); }
 
+void LogNotice(const std::string& notice) { spdlog::warn("{}", notice); }
+
 absl::Status StartLog(const Flags& flags) {
   try {
     spdlog::sink_ptr sink;
@@ -194,7 +196,8 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
   // Before the log, which may be in there.
   if (absl::Status status = CheckDataDirectory(flags.data); !status.ok()) return status;
   if (absl::Status status = StartLog(flags); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
+  absl::StatusOr<std::unique_ptr<Engine>> engine =
+      OpenRocksEngine(RocksOptions{.data_dir = flags.data, .notice = LogNotice});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());
   auto store = std::make_unique<BlobStore>(*std::move(engine),

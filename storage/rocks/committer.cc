@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/log_trailer.h"
 
 namespace coffer::rocks {
 
@@ -113,11 +114,16 @@ void Committer::Run(const std::vector<Waiter*>& group) {
 
   batch.Put(database_.meta(), kTotalsKey, EncodeTotals(kTotalsKey, batch.totals));
   batch.Put(database_.meta(), kUptimeKey, EncodeNumber(kUptimeKey, batch.uptime_ms()));
+  rocksdb::WriteBatch* const rows = batch.rows_.GetWriteBatch();
+  const LogTrailer trailer{previous_sequence_, rows->GetDataSize() + LogTrailer::kEntryBytes};
+  rows->PutLogData(trailer.EncodeNote()).PermitUncheckedError();
   rocksdb::WriteOptions options;
   options.sync = true;
   const bool waits_for_space = database_.waits_for_space();
-  const rocksdb::Status written = database_.db().Write(options, batch.rows_.GetWriteBatch());
+  const rocksdb::Status written = database_.db().Write(options, rows);
   if (written.ok()) {
+    // A batch begins with its sequence number.
+    previous_sequence_ = LittleEndian64(rows->Data().data());
     std::lock_guard lock(mutex_);
     totals_ = batch.totals;
     return;

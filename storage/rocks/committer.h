@@ -114,6 +114,8 @@ class Committer {
   std::deque<Waiter*> bulk_;
   bool is_running_ = false;
   EngineTotals totals_;
+  // Of the batch that was written last; 0 before the first. Used by the one that runs a group alone.
+  uint64_t previous_sequence_ = 0;
   // Set for good by the first failed write. Used by the one that runs a group alone.
   absl::Status failure_;
 };

@@ -90,6 +90,40 @@ rocksdb::ColumnFamilyOptions ContentOptions(const std::shared_ptr<rocksdb::Cache
   return options;
 }
 
+std::vector<rocksdb::ColumnFamilyDescriptor> Families(const std::shared_ptr<rocksdb::Cache>& cache) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const char* name : kFamilies) families.emplace_back(name, PointOptions(cache));
+  families[std::size(kFamilies) - 2].options = ContentOptions(cache);
+  families[std::size(kFamilies) - 1].options = ContentOptions(cache);
+  return families;
+}
+
+// A database that is only read leaves no log of its doings.
+class NoLogger : public rocksdb::Logger {
+ public:
+  using Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+// FAILED_PRECONDITION unless the database has the families that this program knows.
+absl::Status CheckFamilies(const std::string& path, rocksdb::Env* env) {
+  std::vector<std::string> found;
+  rocksdb::DBOptions options;
+  if (env != nullptr) options.env = env;
+  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, &found);
+  // Whatever is wrong here, what was stored cannot be read; an empty store in its place would hide that.
+  if (!status.ok()) {
+    return absl::DataLossError(absl::StrCat("database ", path, " cannot be read: ", status.ToString()));
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> known(std::begin(kFamilies), std::end(kFamilies));
+  std::sort(known.begin(), known.end());
+  if (found == known) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "database ", path, " has the column families ", absl::StrJoin(found, ", "), ", but this program knows ",
+      absl::StrJoin(known, ", "), ": use the program that wrote it, or a newer one"));
+}
+
 }  // namespace
 
 absl::Status ToStatus(const rocksdb::Status& status, absl::string_view what) {
@@ -138,23 +172,30 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(const std::string& pa
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, rocksdb::Env* env) {
-  std::vector<std::string> found;
+  if (absl::Status status = CheckFamilies(path, env); !status.ok()) return status;
+  return Open(path, env, false);
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::OpenReadOnly(const std::string& path, const std::string& log_dir,
+                                                                 rocksdb::Env* env) {
+  if (absl::Status status = CheckFamilies(path, env); !status.ok()) return status;
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(kCacheBytes);
   rocksdb::DBOptions options;
   if (env != nullptr) options.env = env;
-  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, &found);
-  // Whatever is wrong here, what was stored cannot be read; an empty store in its place would hide that.
-  if (!status.ok()) {
-    return absl::DataLossError(absl::StrCat("database ", path, " cannot be read: ", status.ToString()));
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> known(std::begin(kFamilies), std::end(kFamilies));
-  std::sort(known.begin(), known.end());
-  if (found != known) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "database ", path, " has the column families ", absl::StrJoin(found, ", "), ", but this program knows ",
-        absl::StrJoin(known, ", "), ": use the program that wrote it, or a newer one"));
-  }
-  return Open(path, env, false);
+  options.max_open_files = kOpenFiles;
+  options.wal_dir = log_dir;
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  options.paranoid_checks = true;
+  options.skip_stats_update_on_db_open = true;
+  options.info_log = std::make_shared<NoLogger>();
+  std::unique_ptr<Database> database(new Database);
+  database->memtables_ = options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(0);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::OpenForReadOnly(options, path, Families(cache), &database->families_, &db);
+  if (!status.ok()) return ToStatus(status, absl::StrCat("database ", path, " cannot be opened"));
+  database->db_.reset(db);
+  return database;
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, rocksdb::Env* env, bool create) {
@@ -174,10 +215,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   options.keep_log_file_num = 4;
   options.max_log_file_size = 4 << 20;
 
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (const char* name : kFamilies) families.emplace_back(name, PointOptions(cache));
-  families[std::size(kFamilies) - 2].options = ContentOptions(cache);
-  families[std::size(kFamilies) - 1].options = ContentOptions(cache);
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = Families(cache);
 
   std::unique_ptr<Database> database(new Database);
   database->memtables_ = options.write_buffer_manager;

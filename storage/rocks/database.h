@@ -48,6 +48,11 @@ class Database {
   // `env` is borrowed; null means the real disk.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, rocksdb::Env* env);
 
+  // Opens it for reading and changes nothing. Replays, in memory, the logs that are in `log_dir`: that is `path`, or
+  // another directory for what the table files hold alone. Codes as Open's.
+  static absl::StatusOr<std::unique_ptr<Database>> OpenReadOnly(const std::string& path, const std::string& log_dir,
+                                                                rocksdb::Env* env);
+
   // The same for a path at which there is nothing.
   static absl::StatusOr<std::unique_ptr<Database>> Create(const std::string& path, rocksdb::Env* env);
 

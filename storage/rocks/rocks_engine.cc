@@ -15,6 +15,7 @@
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/file_merger.h"
+#include "storage/rocks/log_mark.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/pins.h"
 #include "storage/rocks/reclaimer.h"
@@ -39,6 +40,7 @@ class RocksEngine : public Engine {
  public:
   RocksEngine(DirectoryLock lock, std::unique_ptr<Database> database, StartState state, const RocksOptions& options)
       : lock_(std::move(lock)),
+        data_dir_(options.data_dir),
         database_(std::move(database)),
         store_id_(std::move(state.store_id)),
         disk_space_(
@@ -74,6 +76,23 @@ class RocksEngine : public Engine {
     for (BucketId bucket : *buckets) {
       if (absl::Status status = Sweep(bucket); !status.ok()) return status;
     }
+    return absl::OkStatus();
+  }
+
+  // A failed mark only knows less.
+  ~RocksEngine() override { MarkLog().IgnoreError(); }
+
+  // Notes how long the logs are now. No write is under way in an operation of the committer, so all of it is synced.
+  absl::Status MarkLog() {
+    std::vector<LogExtent> logs;
+    absl::Status listed = committer_.Commit(0, [&](Batch&) {
+      absl::StatusOr<std::vector<LogExtent>> found = ListLogs(DatabaseDir(data_dir_));
+      if (found.ok()) logs = *std::move(found);
+      return found.status();
+    });
+    if (!listed.ok() || logs == marked_logs_) return listed;
+    if (absl::Status status = WriteLogMark(data_dir_, logs); !status.ok()) return status;
+    marked_logs_ = std::move(logs);
     return absl::OkStatus();
   }
 
@@ -248,7 +267,8 @@ class RocksEngine : public Engine {
 
   absl::Status Maintain() override {
     if (absl::Status status = reclaimer_.RemovePieces(); !status.ok()) return status;
-    return MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles);
+    if (absl::Status status = MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles); !status.ok()) return status;
+    return MarkLog();
   }
 
   EngineStatus GetStatus() const override {
@@ -302,6 +322,7 @@ class RocksEngine : public Engine {
 
   // Destroyed last to first: the lock is freed when everything else is closed.
   const DirectoryLock lock_;
+  const std::string data_dir_;
   const std::unique_ptr<Database> database_;
   const std::string store_id_;
   const DiskSpace disk_space_;
@@ -313,6 +334,8 @@ class RocksEngine : public Engine {
   PublishingDigests publishing_;
   const std::unique_ptr<rocksdb::Env> staging_env_;
   StagingContext staging_;
+  // What the mark says. Used by whoever maintains, and by start and end.
+  std::vector<LogExtent> marked_logs_;
 };
 
 }  // namespace
@@ -322,6 +345,8 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   absl::StatusOr<rocks::DirectoryLock> lock = rocks::DirectoryLock::Take(options.data_dir);
   if (!lock.ok()) return lock.status();
   if (absl::Status status = rocks::EnsureStore(options.data_dir, options.env); !status.ok()) return status;
+  absl::Status log = rocks::PrepareLog(options.data_dir, options.env, options.notice);
+  if (!log.ok()) return log;
   absl::StatusOr<std::unique_ptr<rocks::Database>> database =
       rocks::Database::Open(rocks::DatabaseDir(options.data_dir), options.env);
   if (!database.ok()) return database.status();
@@ -330,6 +355,7 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   auto engine =
       std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state), options);
   if (absl::Status status = engine->FinishLeftovers(); !status.ok()) return status;
+  if (absl::Status status = engine->MarkLog(); !status.ok()) return status;
   return engine;
 }
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/start_up.h"
 
-#include <fcntl.h>
 #include <rocksdb/version.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <random>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/committer.h"
+#include "storage/rocks/durable_files.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/log_mark.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/rows.h"
 
@@ -65,15 +64,6 @@ absl::StatusOr<uint64_t> NeededNumber(Database& database, absl::string_view key)
   return DecodeNumber(key, *row);
 }
 
-absl::Status Sync(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (synced) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("directory ", directory, " cannot be synced: ", std::strerror(error)));
-}
-
 absl::Status MakeEmptyDirectory(const std::string& path) {
   std::error_code error;
   std::filesystem::remove_all(path, error);
@@ -104,7 +94,36 @@ absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
   if (error) {
     return absl::UnavailableError(absl::StrCat("database ", path, " cannot be made: ", error.message()));
   }
-  return Sync(data_dir);
+  return SyncDirectory(data_dir);
+}
+
+absl::StatusOr<std::optional<LogFault>> FindLogFault(const std::string& data_dir, rocksdb::Env* env,
+                                                     const Notice& notice) {
+  uint64_t first_needed = 0;
+  {
+    // Without the logs: the data directory has none, they are beside the tables.
+    absl::StatusOr<std::unique_ptr<Database>> tables = Database::OpenReadOnly(DatabaseDir(data_dir), data_dir, env);
+    if (!tables.ok()) return tables.status();
+    if (!(*tables)->db().GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep, &first_needed)) {
+      return absl::InternalError("RocksDB does not tell which logs it needs");
+    }
+  }
+  absl::StatusOr<std::vector<LogExtent>> mark = ReadLogMark(data_dir);
+  if (absl::IsDataLoss(mark.status())) {
+    notice(absl::StrCat(mark.status().message(), ": what it would tell about the log is not checked"));
+    mark = std::vector<LogExtent>();
+  }
+  if (!mark.ok()) return mark.status();
+  return CheckLogs(DatabaseDir(data_dir), first_needed, *mark);
+}
+
+absl::Status PrepareLog(const std::string& data_dir, rocksdb::Env* env, const Notice& notice) {
+  absl::StatusOr<std::optional<LogFault>> fault = FindLogFault(data_dir, env, notice);
+  if (!fault.ok() || !fault->has_value()) return fault.status();
+  if (!(*fault)->is_torn_end) return RefusalOf(**fault);
+  notice(absl::StrCat("the log ", (*fault)->path, " ends in a torn batch at offset ", (*fault)->offset_bytes, ", ",
+                      (*fault)->lost_bytes, " bytes, which a crash left and which was not acknowledged: cut off"));
+  return CutTornEnd(**fault);
 }
 
 absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
