@@ -39,6 +39,7 @@
 #include "hashing/worker_pool.h"
 #include "server/file_descriptor.h"
 #include "server/listen_address.h"
+#include "server/offline_commands.h"
 #include "server/server.h"
 #include "storage/blob_store.h"
 #include "storage/rocks/rocks_engine.h"
@@ -257,11 +258,14 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("The coffer server: a content-addressed blob store over gRPC.", "cofferd");
   AddFlags(app, flags);
+  std::function<int()> offline;
+  AddOfflineCommands(app, &offline);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
+  if (offline) return offline();
   const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(flags.listen);
   if (!address.ok()) {
     std::fprintf(stderr, "cofferd: %s\n", std::string(address.status().message()).c_str());

@@ -146,19 +146,32 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& data_dir) {
     return absl::UnavailableError(absl::StrCat("data directory ", data_dir, " cannot be written: ", ErrnoText()));
   }
   DirectoryLock lock(fd);
-  char holder[32] = {};
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const ssize_t got = pread(fd, holder, sizeof(holder) - 1, 0);
-    const absl::string_view pid = absl::StripSuffix(absl::string_view(holder, got > 0 ? got : 0), "\n");
-    return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " is in use by process ",
-                                                      pid.empty() ? "(unknown)" : pid,
-                                                      ": stop it, or choose another directory"));
-  }
+  if (absl::Status status = lock.Lock(data_dir); !status.ok()) return status;
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
     return absl::UnavailableError(absl::StrCat("lock file ", path, " cannot be written: ", ErrnoText()));
   }
   return lock;
+}
+
+absl::StatusOr<std::optional<DirectoryLock>> DirectoryLock::TakeForReading(const std::string& data_dir) {
+  const std::string path = absl::StrCat(data_dir, "/cofferd.lock");
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return std::optional<DirectoryLock>();
+  if (fd < 0) return absl::UnavailableError(absl::StrCat("lock file ", path, " cannot be read: ", ErrnoText()));
+  DirectoryLock lock(fd);
+  if (absl::Status status = lock.Lock(data_dir); !status.ok()) return status;
+  return std::optional<DirectoryLock>(std::move(lock));
+}
+
+absl::Status DirectoryLock::Lock(const std::string& data_dir) {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  char holder[32] = {};
+  const ssize_t got = pread(fd_, holder, sizeof(holder) - 1, 0);
+  const absl::string_view pid = absl::StripSuffix(absl::string_view(holder, got > 0 ? got : 0), "\n");
+  return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " is in use by process ",
+                                                    pid.empty() ? "(unknown)" : pid,
+                                                    ": stop it, or choose another directory"));
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -184,7 +197,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::OpenReadOnly(const std::stri
   if (env != nullptr) options.env = env;
   options.max_open_files = kOpenFiles;
   options.wal_dir = log_dir;
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // A torn end is still there; whoever cares has looked at the log before.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.paranoid_checks = true;
   options.skip_stats_update_on_db_open = true;
   options.info_log = std::make_shared<NoLogger>();

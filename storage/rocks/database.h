@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,17 @@ class DirectoryLock {
   // be made or written.
   static absl::StatusOr<DirectoryLock> Take(const std::string& data_dir);
 
+  // The same, and writes nothing: for who only reads. Nothing if there is no lock file, so that nobody serves it.
+  static absl::StatusOr<std::optional<DirectoryLock>> TakeForReading(const std::string& data_dir);
+
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;
   ~DirectoryLock();
 
  private:
   explicit DirectoryLock(int fd) : fd_(fd) {}
+  absl::Status Lock(const std::string& data_dir);
+
   int fd_;
 };
 

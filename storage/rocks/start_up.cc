@@ -126,7 +126,7 @@ absl::Status PrepareLog(const std::string& data_dir, rocksdb::Env* env, const No
   return CutTornEnd(**fault);
 }
 
-absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
+absl::Status CheckFormat(Database& database, const std::string& data_dir) {
   absl::StatusOr<uint64_t> format = NeededNumber(database, kFormatKey);
   if (!format.ok()) return format.status();
   if (*format != kFormat) {
@@ -134,6 +134,11 @@ absl::StatusOr<StartState> ReadStartState(Database& database, const std::string&
                                                       ", but this program reads format ", kFormat,
                                                       ": use the program that wrote it, or a newer one"));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
+  if (absl::Status status = CheckFormat(database, data_dir); !status.ok()) return status;
   absl::StatusOr<std::string> id_row = NeededRow(database, kStoreIdKey);
   if (!id_row.ok()) return id_row.status();
   absl::StatusOr<std::string> store_id = DecodeText(kStoreIdKey, *id_row);

@@ -38,6 +38,9 @@ absl::Status PrepareLog(const std::string& data_dir, rocksdb::Env* env, const No
 absl::StatusOr<std::optional<LogFault>> FindLogFault(const std::string& data_dir, rocksdb::Env* env,
                                                      const Notice& notice);
 
+// FAILED_PRECONDITION if the format is not this program's, DATA_LOSS if nobody can tell, UNAVAILABLE.
+absl::Status CheckFormat(Database& database, const std::string& data_dir);
+
 // Checks the format, and changes nothing before that; reads identity and totals; empties the staging directory.
 // FAILED_PRECONDITION if the format is not this program's, DATA_LOSS if one of these rows is damaged or missing,
 // UNAVAILABLE if the disk fails.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an operator does with a store that nobody serves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "tests/e2e/cofferd_fixture.h"
+#include "tests/support/samples.h"
+
+namespace coffer::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class OfflineTest : public CofferdTest {
+ protected:
+  void Put(const std::string& name, const std::string& content) {
+    WriteFile(directory_ / name, content);
+    const ProcessResult put = Coffer({"put", name});
+    ASSERT_EQ(put.exit_code, 0) << put.err;
+  }
+  void Stop(int signal = SIGTERM) {
+    server_->process().Kill(signal);
+    (void)server_->process().Wait();
+  }
+  ProcessResult Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ProgramPath("cofferd"));
+    return RunProgram(arguments);
+  }
+};
+
+TEST_F(OfflineTest, CheckSaysWhatIsDamagedAndExitsWithThree) {
+  const std::string content = RandomBytes(100000, 1);
+  Put("a", content);
+  Put("b", "sound");
+  const std::string data = directory_ / "data";
+  const ProcessResult served = Run({"check", "--data", data});
+  EXPECT_EQ(served.exit_code, 1);
+  EXPECT_THAT(served.err, HasSubstr(absl::StrCat("process ", server_->process().pid())));
+  Stop();
+  const ProcessResult sound = Run({"check", "--data", data});
+  EXPECT_EQ(sound.exit_code, 0) << sound.out << sound.err;
+  EXPECT_THAT(sound.out, HasSubstr("2 blobs, 100005 bytes checked, 0 findings"));
+  ASSERT_EQ(RunProgram({ProgramPath("damage_store"), data, DigestOf(content).ToHex(), "100", "0", "0", "1"}).exit_code,
+            0);
+  const ProcessResult damaged = Run({"check", "--json", "--data", data});
+  EXPECT_EQ(damaged.exit_code, 3);
+  const json finding = json::parse(damaged.out.substr(0, damaged.out.find('\n')));
+  EXPECT_EQ(finding["digest"], DigestOf(content).ToHex());
+  EXPECT_EQ(finding["offset_bytes"], 65536);
+  EXPECT_EQ(finding["length_bytes"], 16384);
+  const json summary = json::parse(damaged.out.substr(damaged.out.find('\n')));
+  EXPECT_EQ(summary["findings"], 1);
+  EXPECT_EQ(Run({"check", "--data", data, "--subset", "0/3"}).exit_code, 2);
+  EXPECT_EQ(Run({"check", "--data", directory_ / "none"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace coffer::testing
