@@ -99,8 +99,41 @@ void AddCheck(CLI::App& app, std::function<int()>* chosen) {
   command->callback([=] { *chosen = [=] { return RunCheck(*target, *subset); }; });
 }
 
+int RunSalvage(const Target& target) {
+  const auto loss = [&](const std::string& what) {
+    if (target.json) {
+      Print(Json{{"lost", what}});
+    } else {
+      Print(absl::StrCat("lost: ", what));
+    }
+  };
+  const absl::StatusOr<Salvaged> result = SalvageStore({.data_dir = target.data}, loss);
+  if (!result.ok()) return Fail("salvage", result.status());
+  if (target.json) {
+    Print(Json{{"salvaged", target.data},
+               {"log_bytes", result->log_bytes},
+               {"blobs_dropped", result->blobs_dropped},
+               {"references_dropped", result->references_dropped}});
+  } else {
+    Print(absl::StrCat(target.data, ": salvaged; lost ", result->log_bytes, " bytes of the log, dropped ",
+                       result->blobs_dropped, " blobs and ", result->references_dropped,
+                       " names; what the log had is kept in ", target.data, "/salvaged"));
+  }
+  return 0;
+}
+
+void AddSalvage(CLI::App& app, std::function<int()>* chosen) {
+  CLI::App* command = app.add_subcommand(
+      "salvage", "Go on with a store whose log is damaged, without what was written from the damage on");
+  const auto target = AddTarget(*command, "Directory of the store");
+  command->callback([=] { *chosen = [=] { return RunSalvage(*target); }; });
+}
+
 }  // namespace
 
-void AddOfflineCommands(CLI::App& app, std::function<int()>* chosen) { AddCheck(app, chosen); }
+void AddOfflineCommands(CLI::App& app, std::function<int()>* chosen) {
+  AddCheck(app, chosen);
+  AddSalvage(app, chosen);
+}
 
 }  // namespace coffer

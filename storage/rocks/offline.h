@@ -29,4 +29,18 @@ struct CheckOptions {
 // is no store, CANCELLED if observer.progress says so, UNAVAILABLE.
 absl::StatusOr<VerifyProgress> CheckStore(const CheckOptions& options, const VerifyObserver& observer);
 
+struct Salvaged {
+  // Of the log, from the damage to its end. They are kept in the directory "salvaged" of the store.
+  uint64_t log_bytes = 0;
+  // Rows that could not stay without what was lost.
+  uint64_t blobs_dropped = 0;
+  uint64_t references_dropped = 0;
+};
+
+// The way on for a store whose log is damaged: what the log says before the damage is kept, everything behind it is
+// lost, and the rows are made to fit each other again. Each loss that it can name goes to `loss`. FAILED_PRECONDITION
+// if the log is sound, and nothing is changed; NOT_FOUND if there is no store; DATA_LOSS if more than the log is
+// damaged; UNAVAILABLE: it can be run again.
+absl::StatusOr<Salvaged> SalvageStore(const RocksOptions& options, const Notice& loss);
+
 }  // namespace coffer

@@ -78,6 +78,8 @@ std::string DatabaseDir(const std::string& data_dir) { return absl::StrCat(data_
 
 std::string StagingDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/staging"); }
 
+std::string SalvageNote(const std::string& data_dir) { return absl::StrCat(data_dir, "/salvage.unfinished"); }
+
 absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
   std::error_code error;
   const std::string path = DatabaseDir(data_dir);
@@ -118,6 +120,11 @@ absl::StatusOr<std::optional<LogFault>> FindLogFault(const std::string& data_dir
 }
 
 absl::Status PrepareLog(const std::string& data_dir, rocksdb::Env* env, const Notice& notice) {
+  std::error_code error;
+  if (std::filesystem::exists(SalvageNote(data_dir), error)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a salvage of ", data_dir, " was not finished: run `cofferd salvage` again"));
+  }
   absl::StatusOr<std::optional<LogFault>> fault = FindLogFault(data_dir, env, notice);
   if (!fault.ok() || !fault->has_value()) return fault.status();
   if (!(*fault)->is_torn_end) return RefusalOf(**fault);

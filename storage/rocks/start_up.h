@@ -25,6 +25,8 @@ struct StartState {
 
 std::string DatabaseDir(const std::string& data_dir);
 std::string StagingDir(const std::string& data_dir);
+// There while a salvage is under way, or was when it ended in the middle.
+std::string SalvageNote(const std::string& data_dir);
 
 // Makes the database if there is none, under another name first: a store either is there with its format and identity
 // or is not there. DATA_LOSS if there is something that is not a database, UNAVAILABLE if the disk fails.

@@ -60,5 +60,47 @@ TEST_F(OfflineTest, CheckSaysWhatIsDamagedAndExitsWithThree) {
   EXPECT_EQ(Run({"check", "--data", directory_ / "none"}).exit_code, 1);
 }
 
+TEST_F(OfflineTest, ADamagedLogIsRefusedAndSalvaged) {
+  const std::string data = directory_ / "data";
+  for (int i = 0; i < 10; ++i) Put(absl::StrCat("f", i), RandomBytes(5000, i));
+  Stop(SIGKILL);
+  std::string log;
+  for (const auto& entry : std::filesystem::directory_iterator(data + "/db")) {
+    if (entry.path().extension() == ".log" && entry.file_size() > 0) log = entry.path();
+  }
+  std::string bytes = ReadFile(log);
+  bytes[bytes.size() / 2] ^= 1;
+  WriteFile(log, bytes);
+  const ProcessResult refused = Run({"--data", data, "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr(log));
+  EXPECT_THAT(refused.err, HasSubstr("cofferd salvage"));
+  const ProcessResult checked = Run({"check", "--data", data});
+  EXPECT_EQ(checked.exit_code, 3);
+  EXPECT_THAT(checked.out, HasSubstr(log));
+  const ProcessResult salvaged = Run({"salvage", "--data", data});
+  EXPECT_EQ(salvaged.exit_code, 0) << salvaged.err;
+  EXPECT_THAT(salvaged.out, HasSubstr("lost: log " + log));
+  EXPECT_EQ(Run({"salvage", "--json", "--data", data}).exit_code, 1);
+  EXPECT_EQ(Run({"check", "--data", data}).exit_code, 0);
+  Start();
+  EXPECT_EQ(Coffer({"get", "f0"}).out, RandomBytes(5000, 0));
+  EXPECT_EQ(Coffer({"verify", "--all"}).exit_code, 0);
+}
+
+TEST_F(OfflineTest, ATornEndIsCutOffAndLogged) {
+  Put("a", RandomBytes(5000, 1));
+  Stop(SIGKILL);
+  std::string log;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "data/db")) {
+    if (entry.path().extension() == ".log" && entry.file_size() > 0) log = entry.path();
+  }
+  // What a write that was under way may leave.
+  WriteFile(log, ReadFile(log) + RandomBytes(3000, 2));
+  Start({"--log-file", directory_ / "log"});
+  EXPECT_EQ(Coffer({"get", "a"}).out, RandomBytes(5000, 1));
+  EXPECT_THAT(ReadFile(directory_ / "log"), HasSubstr("torn batch"));
+}
+
 }  // namespace
 }  // namespace coffer::testing

@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "storage/layout.h"
 #include "storage/rocks/crc32c.h"
 #include "storage/rocks/log_mark.h"
@@ -247,6 +248,8 @@ TEST_F(LogCheckTest, AStoreThatWasClosedNoticesAShortOrMissingLog) {
 TEST_F(LogCheckTest, SeveralLogsAreCheckedAsOne) {
   Open();
   for (int i = 0; i < 100; ++i) Put(absl::StrCat(i), RandomBytes(2 * kSegmentBytes, i));
+  // Flushes under way change the directory.
+  absl::SleepFor(absl::Milliseconds(500));
   fs::copy(data_, killed_, fs::copy_options::recursive);
   store_.reset();
   const std::string db = killed_ + "/db";
@@ -298,6 +301,7 @@ TEST_F(LogCheckTest, AStoreThatIsOpenedAgainAndAgainIsNeverRefused) {
       ASSERT_TRUE(store_->Collect(false).ok());
     }
     Put("large", RandomBytes(9 * kSegmentBytes, round));
+    absl::SleepFor(absl::Milliseconds(200));
     fs::copy(data_, copy, fs::copy_options::recursive);
     store_.reset();
     const absl::Status killed = OpenRocksEngine({.data_dir = copy}).status();
