@@ -61,6 +61,7 @@ struct Flags {
   std::string log_file;
   std::string log_level = "info";
   std::string pid_file;
+  std::string backup_dir;
 };
 
 // A standard descriptor that the caller closed would be given to the next file, and log lines would go into the lock
@@ -201,8 +202,9 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
       OpenRocksEngine(RocksOptions{.data_dir = flags.data, .notice = LogNotice});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());
-  auto store = std::make_unique<BlobStore>(*std::move(engine),
-                                           BlobStore::Options{.hash_workers = &hash_workers, .collects = true});
+  auto store = std::make_unique<BlobStore>(
+      *std::move(engine),
+      BlobStore::Options{.hash_workers = &hash_workers, .collects = true, .backup_dir = flags.backup_dir});
 
   ServerOptions options;
   options.listen = address;
@@ -251,6 +253,8 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->envname("COFFERD_LOG_LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
+  app.add_option("--backup-dir", flags.backup_dir, "Directory under which backups are made; none if not given")
+      ->envname("COFFERD_BACKUP_DIR");
   app.add_option("--pid-file", flags.pid_file, "Write the process id here while running")->envname("COFFERD_PID_FILE");
 }
 

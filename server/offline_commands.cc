@@ -129,11 +129,32 @@ void AddSalvage(CLI::App& app, std::function<int()>* chosen) {
   command->callback([=] { *chosen = [=] { return RunSalvage(*target); }; });
 }
 
+int RunRestore(const Target& target, const std::string& from) {
+  const absl::StatusOr<Restored> result = RestoreStore(from, {.data_dir = target.data});
+  if (!result.ok()) return Fail("restore", result.status());
+  if (target.json) {
+    Print(Json{{"restored", target.data}, {"from", from}, {"blobs", result->blobs}, {"store_id", result->store_id}});
+  } else {
+    Print(absl::StrCat(target.data, ": restored from ", from, ", ", result->blobs, " blobs checked, store id ",
+                       result->store_id));
+  }
+  return 0;
+}
+
+void AddRestore(CLI::App& app, std::function<int()>* chosen) {
+  CLI::App* command = app.add_subcommand("restore", "Make a store out of a backup, and check all of it");
+  const auto target = AddTarget(*command, "Directory for the store; empty or missing");
+  auto from = std::make_shared<std::string>();
+  command->add_option("--from", *from, "The backup: a directory NAME under the server's backup directory")->required();
+  command->callback([=] { *chosen = [=] { return RunRestore(*target, *from); }; });
+}
+
 }  // namespace
 
 void AddOfflineCommands(CLI::App& app, std::function<int()>* chosen) {
   AddCheck(app, chosen);
   AddSalvage(app, chosen);
+  AddRestore(app, chosen);
 }
 
 }  // namespace coffer

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "storage/rocks/file_checksum.h"
 
 namespace coffer::rocks {
 namespace {
@@ -201,6 +202,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::OpenReadOnly(const std::stri
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.paranoid_checks = true;
   options.skip_stats_update_on_db_open = true;
+  options.file_checksum_gen_factory = NewFileChecksumFactory();
   options.info_log = std::make_shared<NoLogger>();
   std::unique_ptr<Database> database(new Database);
   database->memtables_ = options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(0);
@@ -226,6 +228,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   // A full or failed log must be noticed, and an acknowledged write must never be dropped in silence.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.paranoid_checks = true;
+  options.file_checksum_gen_factory = NewFileChecksumFactory();
   options.keep_log_file_num = 4;
   options.max_log_file_size = 4 << 20;
 
@@ -248,6 +251,12 @@ void Database::FlushSoon() {
   options.allow_write_stall = true;
   // A failure shows in the writes that follow.
   db_->Flush(options, families_).PermitUncheckedError();
+}
+
+absl::Status Database::Flush() {
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;
+  return ToStatus(db_->Flush(options, families_), "flushing");
 }
 
 Database::~Database() {

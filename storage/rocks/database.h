@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "storage/rocks/publish_gate.h"
 
 namespace coffer::rocks {
 
@@ -84,6 +85,12 @@ class Database {
   // Starts writing the memtables to table files, and does not wait for it.
   void FlushSoon();
 
+  // Held shared by whoever changes both the set of table files and rows that speak of them, from the first to the last.
+  PublishGate& publish_gate() { return publish_gate_; }
+
+  // Writes the memtables to table files. RESOURCE_EXHAUSTED, UNAVAILABLE.
+  absl::Status Flush();
+
   // What a sorted file for ingested() must be written with.
   const rocksdb::Options& ingested_options() const { return ingested_options_; }
 
@@ -91,6 +98,7 @@ class Database {
   Database() = default;
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, rocksdb::Env* env, bool create);
 
+  PublishGate publish_gate_;
   std::shared_ptr<std::atomic<bool>> waits_for_space_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
   std::unique_ptr<rocksdb::DB> db_;

@@ -22,12 +22,27 @@ struct CheckOptions {
   uint64_t subsets = 1;
   // As RocksOptions::env.
   rocksdb::Env* env = nullptr;
+  // Set, if not null, to the number of records, read or not.
+  uint64_t* blobs = nullptr;
+  // Whether every block of every table file is read.
+  bool reads_tables = true;
 };
 
 // Checks format, log, table files, rows and content of a store, and changes nothing. Damage goes to the observer, and
 // OK is returned all the same: a status other than OK means that not everything could be looked at. NOT_FOUND if there
 // is no store, CANCELLED if observer.progress says so, UNAVAILABLE.
 absl::StatusOr<VerifyProgress> CheckStore(const CheckOptions& options, const VerifyObserver& observer);
+
+struct Restored {
+  uint64_t blobs = 0;
+  // The new one.
+  std::string store_id;
+};
+
+// Makes a store in options.data_dir, which has none, out of a backup; it is checked as a whole before it is there.
+// NOT_FOUND if there is no backup in `from`, FAILED_PRECONDITION if there is a store already, DATA_LOSS if the backup
+// is damaged, RESOURCE_EXHAUSTED, UNAVAILABLE.
+absl::StatusOr<Restored> RestoreStore(const std::string& from, const RocksOptions& options);
 
 struct Salvaged {
   // Of the log, from the damage to its end. They are kept in the directory "salvaged" of the store.

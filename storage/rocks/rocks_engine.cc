@@ -3,11 +3,13 @@
 // The Engine over RocksDB. Every change is an operation of the committer; reads go past it.
 #include "storage/rocks/rocks_engine.h"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "storage/names.h"
+#include "storage/rocks/backup.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/content_ids.h"
 #include "storage/rocks/content_rows.h"
@@ -271,6 +273,11 @@ class RocksEngine : public Engine {
     return MarkLog();
   }
 
+  absl::StatusOr<BackupSummary> Backup(const std::string& backup_dir, const std::string& name) override {
+    const std::lock_guard lock(backing_up_);
+    return MakeBackup(*database_, data_dir_, backup_dir, name);
+  }
+
   EngineStatus GetStatus() const override {
     EngineStatus status;
     status.totals = committer_.totals();
@@ -332,6 +339,8 @@ class RocksEngine : public Engine {
   Pins pins_;
   Reclaimer reclaimer_;
   PublishingDigests publishing_;
+  // Held by whoever makes a backup.
+  std::mutex backing_up_;
   const std::unique_ptr<rocksdb::Env> staging_env_;
   StagingContext staging_;
   // What the mark says. Used by whoever maintains, and by start and end.

@@ -2,6 +2,7 @@
 #include "storage/rocks/rocks_staging.h"
 
 #include <filesystem>
+#include <shared_mutex>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,7 @@ absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Sp
 }
 
 absl::Status DropUnpublished(Database& database, Committer& committer, ContentId content) {
+  const std::shared_lock no_checkpoint(database.publish_gate());
   absl::Status status = DropIngested(database, committer, absl::MakeConstSpan(&content, 1));
   if (!status.ok()) return status;
   return committer.Commit(0, [&](Batch& batch) {
@@ -122,7 +124,10 @@ absl::Status RocksStaging::WritePiece(const PieceId& id, absl::string_view bytes
 }
 
 absl::Status RocksStaging::FinishFile() {
-  absl::Status status = ToStatus(writer_->Finish(), "finishing a staging file");
+  rocksdb::ExternalSstFileInfo info;
+  absl::Status status = ToStatus(writer_->Finish(&info), "finishing a staging file");
+  checksums_.push_back(std::move(info.file_checksum));
+  checksum_functions_.push_back(std::move(info.file_checksum_func_name));
   writer_.reset();
   return status;
 }
@@ -135,13 +140,16 @@ absl::Status RocksStaging::Ingest() {
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  rocksdb::IngestExternalFileOptions options;
+  rocksdb::IngestExternalFileArg ingest{database.ingested(), files_, {}, checksums_, checksum_functions_};
+  rocksdb::IngestExternalFileOptions& options = ingest.options;
   options.move_files = true;
   options.failed_move_fall_back_to_copy = false;
   options.snapshot_consistency = false;
   options.write_global_seqno = false;
+  // They were computed while the file was written; to check them is to read it again.
+  options.verify_file_checksum = false;
   ingested_ = true;
-  return ToStatus(database.db().IngestExternalFile(database.ingested(), files_, options), "ingesting content");
+  return ToStatus(database.db().IngestExternalFiles({ingest}), "ingesting content");
 }
 
 absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
@@ -158,6 +166,7 @@ absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
   PublishingDigests::Claim claim(context_.publishing, reference.digest);
   absl::StatusOr<Outcome> outcome = CommitRows(reference);
   if (outcome.ok() && *outcome == Outcome::kNeedsContent) {
+    const std::shared_lock no_checkpoint(context_.database.publish_gate());
     if (absl::Status status = Ingest(); !status.ok()) return status;
     may_be_published_ = true;
     outcome = CommitRows(reference);

@@ -105,6 +105,9 @@ class RocksStaging : public Staging {
   ContentId content_id_ = 0;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::vector<std::string> files_;
+  // Of each of files_, as the database shall keep them.
+  std::vector<std::string> checksums_;
+  std::vector<std::string> checksum_functions_;
   bool ingested_ = false;
   // A publishing batch was handed to the committer and may be on disk, also if it came back with an error: what it
   // names must stay until the next start knows.

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "storage/layout.h"
 #include "storage/names.h"
 #include "storage/rocks/committer.h"
+#include "storage/rocks/content_rows.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/reference_rows.h"
 #include "storage/rocks/rows.h"
@@ -69,29 +69,6 @@ absl::Status RowMender::MendBuckets() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> RowMender::HasAllPieces(const Record& record) {
-  std::vector<PieceId> expected;
-  if (record.placement == Placement::kGathered && record.size_bytes <= kRowBytes) {
-    expected.push_back(RowId(0));
-  } else {
-    ForEachPiece(record.size_bytes, [&](const PieceId& id) { expected.push_back(id); });
-    std::sort(expected.begin(), expected.end());
-  }
-  rocksdb::ColumnFamilyHandle* const family =
-      record.placement == Placement::kIngested ? database_.ingested() : database_.gathered();
-  const std::unique_ptr<rocksdb::Iterator> scan(database_.db().NewIterator(rocksdb::ReadOptions(), family));
-  scan->Seek(BigEndian64(record.content_id));
-  for (const PieceId& id : expected) {
-    if (!scan->Valid() || ToView(scan->key()) != PieceKey(record.content_id, id)) {
-      absl::Status status = ToStatus(scan->status(), "reading pieces");
-      if (!status.ok()) return status;
-      return false;
-    }
-    scan->Next();
-  }
-  return true;
-}
-
 absl::Status RowMender::MendRecords() {
   return ScanRows(
       database_, database_.records(), {.prefix = ""},
@@ -103,7 +80,7 @@ absl::Status RowMender::MendRecords() {
         const Record& record = row->record;
         if (record.placement != Placement::kInline) {
           next_content_ = std::max(next_content_, record.content_id + 1);
-          absl::StatusOr<bool> is_whole = HasAllPieces(record);
+          absl::StatusOr<bool> is_whole = HasPieces(database_, record);
           if (!is_whole.ok()) return is_whole.status();
           if (!*is_whole) {
             ++blobs_dropped_;

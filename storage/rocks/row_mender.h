@@ -36,7 +36,6 @@ class RowMender {
   absl::Status MendBuckets();
   // A record goes if pieces of its content are missing.
   absl::Status MendRecords();
-  absl::StatusOr<bool> HasAllPieces(const Record& record);
   // A reference goes if its record did; its back-link is made if it is missing.
   absl::Status MendReferences();
   absl::Status MendReference(absl::string_view key, absl::string_view value);

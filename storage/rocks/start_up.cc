@@ -78,12 +78,30 @@ std::string DatabaseDir(const std::string& data_dir) { return absl::StrCat(data_
 
 std::string StagingDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/staging"); }
 
+std::string CheckpointDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/checkpoint"); }
+
+std::string RestoringDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/restoring"); }
+
+absl::StatusOr<std::string> MintStoreId(Database& database) {
+  std::string store_id = NewStoreId();
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status status =
+      database.db().Put(options, database.meta(), ToSlice(kStoreIdKey), EncodeText(kStoreIdKey, store_id));
+  if (!status.ok()) return ToStatus(status, "making a store id");
+  return store_id;
+}
+
 std::string SalvageNote(const std::string& data_dir) { return absl::StrCat(data_dir, "/salvage.unfinished"); }
 
 absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
   std::error_code error;
   const std::string path = DatabaseDir(data_dir);
   if (std::filesystem::exists(path, error)) return absl::OkStatus();
+  if (std::filesystem::exists(RestoringDir(data_dir), error)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a restore to ", data_dir, " was not finished: run `cofferd restore` again"));
+  }
   // A store that a crash left half made has never been served.
   const std::string unfinished = path + ".new";
   if (absl::Status status = MakeEmptyDirectory(unfinished); !status.ok()) return status;
@@ -159,6 +177,11 @@ absl::StatusOr<StartState> ReadStartState(Database& database, const std::string&
   absl::StatusOr<uint64_t> next_content = NeededNumber(database, kNextContentKey);
   if (!next_content.ok()) return next_content.status();
   if (absl::Status status = MakeEmptyDirectory(StagingDir(data_dir)); !status.ok()) return status;
+  // What a backup left keeps files alive that the database drops.
+  std::error_code error;
+  std::filesystem::remove_all(CheckpointDir(data_dir), error);
+  if (error)
+    return absl::UnavailableError(absl::StrCat(CheckpointDir(data_dir), " cannot be removed: ", error.message()));
   return StartState{*std::move(store_id), *totals, *uptime_ms, *next_content};
 }
 

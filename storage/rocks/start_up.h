@@ -25,12 +25,19 @@ struct StartState {
 
 std::string DatabaseDir(const std::string& data_dir);
 std::string StagingDir(const std::string& data_dir);
+// Where a backup makes its checkpoint.
+std::string CheckpointDir(const std::string& data_dir);
+// A data directory in which a store is being restored; no store is made beside it.
+std::string RestoringDir(const std::string& data_dir);
 // There while a salvage is under way, or was when it ended in the middle.
 std::string SalvageNote(const std::string& data_dir);
 
 // Makes the database if there is none, under another name first: a store either is there with its format and identity
 // or is not there. DATA_LOSS if there is something that is not a database, UNAVAILABLE if the disk fails.
 absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env);
+
+// Gives the store a new identity, durably, and returns it. UNAVAILABLE.
+absl::StatusOr<std::string> MintStoreId(Database& database);
 
 // Looks at the log before anything is replayed (log_check.h), and cuts off a batch that a crash tore, telling `notice`.
 // DATA_LOSS if something is damaged that was acknowledged, UNAVAILABLE.

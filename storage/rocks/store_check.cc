@@ -56,7 +56,10 @@ class StoreCheck {
     absl::StatusOr<std::unique_ptr<Database>> database =
         Database::OpenReadOnly(path, is_damaged ? options_.data_dir : path, options_.env);
     if (!database.ok()) return database.status();
-    if (absl::Status status = CheckTables(**database); !status.ok() || is_damaged) return status;
+    if (options_.reads_tables) {
+      if (absl::Status status = CheckTables(**database); !status.ok()) return status;
+    }
+    if (is_damaged) return absl::OkStatus();
     if (absl::Status status = CheckFormat(**database, options_.data_dir); !status.ok()) return status;
     return CheckRows(**database);
   }
@@ -82,11 +85,20 @@ class StoreCheck {
     RowCheck rows(database, [&](const std::optional<Digest>& digest, const std::string& problem) {
       cancelled.Update(Report({digest, {}, problem}));
     });
-    absl::Status status = rows.Run([&](const Digest& digest, const Record&) -> absl::Status {
+    absl::Status status = rows.Run([&](const Digest& digest, const Record& record) -> absl::Status {
       if (!cancelled.ok()) return cancelled;
-      return IsInSubset(digest) ? CheckContent(database, digest) : absl::OkStatus();
+      if (IsInSubset(digest)) return CheckContent(database, digest);
+      return CheckPieces(database, digest, record);
     });
+    if (options_.blobs != nullptr) *options_.blobs = rows.counted().blobs;
     return status.ok() ? cancelled : status;
+  }
+
+  // Content that is not read must be there all the same.
+  absl::Status CheckPieces(Database& database, const Digest& digest, const Record& record) {
+    absl::StatusOr<bool> is_whole = HasPieces(database, record);
+    if (!is_whole.ok() || *is_whole) return is_whole.status();
+    return Report({digest, {}, absl::StrCat("blob ", digest.ToHex(), ": pieces of its content are missing")});
   }
 
   bool IsInSubset(const Digest& digest) const {

@@ -88,6 +88,38 @@ TEST_F(OfflineTest, ADamagedLogIsRefusedAndSalvaged) {
   EXPECT_EQ(Coffer({"verify", "--all"}).exit_code, 0);
 }
 
+TEST_F(OfflineTest, ABackupIsMadeWhileServingAndRestored) {
+  Start({"--backup-dir", directory_ / "backups"});
+  Put("a", RandomBytes(20 << 20, 1));
+  Put("b", RandomBytes(5000, 2));
+  const ProcessResult first = Coffer({"--json", "backup", "monday"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(json::parse(first.out)["blobs"], 2);
+  Put("c", RandomBytes(5000, 3));
+  const ProcessResult second = Coffer({"--json", "backup", "tuesday"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(json::parse(second.out)["blobs"], 3);
+  EXPECT_GT(json::parse(second.out)["shared_bytes"], 20 << 20);
+  EXPECT_LT(json::parse(second.out)["written_bytes"], 1 << 20);
+  EXPECT_EQ(Coffer({"backup", "monday"}).exit_code, 1);
+  EXPECT_EQ(Coffer({"backup", "../monday"}).exit_code, 1);
+  const std::string store_id = Status()["store_id"];
+  Stop();
+  std::filesystem::remove_all(directory_ / "backups/monday");
+  std::filesystem::remove_all(directory_ / "data");
+  EXPECT_EQ(Run({"check", "--data", directory_ / "backups/tuesday"}).exit_code, 0);
+  EXPECT_EQ(Run({"restore", "--from", directory_ / "backups/monday", "--data", directory_ / "data"}).exit_code, 1);
+  const ProcessResult restored =
+      Run({"restore", "--json", "--from", directory_ / "backups/tuesday", "--data", directory_ / "data"});
+  ASSERT_EQ(restored.exit_code, 0) << restored.err;
+  Start();
+  EXPECT_EQ(Status()["store_id"], json::parse(restored.out)["store_id"]);
+  EXPECT_NE(Status()["store_id"], store_id);
+  EXPECT_TRUE(Coffer({"get", "a"}).out == RandomBytes(20 << 20, 1));
+  EXPECT_EQ(Coffer({"verify", "--all"}).exit_code, 0);
+  EXPECT_EQ(Coffer({"backup", "no-directory"}).exit_code, 1);
+}
+
 TEST_F(OfflineTest, ATornEndIsCutOffAndLogged) {
   Put("a", RandomBytes(5000, 1));
   Stop(SIGKILL);
