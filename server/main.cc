@@ -199,7 +199,7 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
   if (absl::Status status = CheckDataDirectory(flags.data); !status.ok()) return status;
   if (absl::Status status = StartLog(flags); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Engine>> engine =
-      OpenRocksEngine(RocksOptions{.data_dir = flags.data, .notice = LogNotice});
+      OpenRocksEngine(RocksOptions{.data_dir = flags.data, .keeps_ballast = true, .notice = LogNotice});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());
   auto store = std::make_unique<BlobStore>(

@@ -115,10 +115,17 @@ void Committer::Run(const std::vector<Waiter*>& group) {
   batch.Put(database_.meta(), kTotalsKey, EncodeTotals(kTotalsKey, batch.totals));
   batch.Put(database_.meta(), kUptimeKey, EncodeNumber(kUptimeKey, batch.uptime_ms()));
   rocksdb::WriteBatch* const rows = batch.rows_.GetWriteBatch();
+  if (absl::Status room = disk_space_.CheckLog(rows->GetDataSize()); !room.ok()) {
+    for (Waiter* member : group) {
+      if (member->status.ok()) member->status = room;
+    }
+    return;
+  }
   const LogTrailer trailer{previous_sequence_, rows->GetDataSize() + LogTrailer::kEntryBytes};
   rows->PutLogData(trailer.EncodeNote()).PermitUncheckedError();
   rocksdb::WriteOptions options;
   options.sync = true;
+  options.protection_bytes_per_key = Batch::kProtectionBytes;
   const bool waits_for_space = database_.waits_for_space();
   const rocksdb::Status written = database_.db().Write(options, rows);
   if (written.ok()) {

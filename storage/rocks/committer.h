@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "storage/engine.h"
 #include "storage/rocks/database.h"
+#include "storage/rocks/disk_space.h"
 
 namespace coffer::rocks {
 
@@ -57,9 +58,13 @@ class Batch {
 
  private:
   friend class Committer;
+  // The only width that RocksDB has.
+  static constexpr size_t kProtectionBytes = 8;
+
   Database& database_;
   const uint64_t uptime_ms_;
-  rocksdb::WriteBatchWithIndex rows_{rocksdb::BytewiseComparator(), 0, true};
+  // Eight bytes a row protect it from here to the memtable.
+  rocksdb::WriteBatchWithIndex rows_{rocksdb::BytewiseComparator(), 0, true, 0, kProtectionBytes};
 };
 
 // Bulk work is what no client waits for a single row of: slices of a sweep, of a reclaim. Each batch takes one, so
@@ -72,13 +77,15 @@ class Committer {
   using Operation = absl::FunctionRef<absl::Status(Batch&)>;
 
   // `database` is borrowed. `uptime`: the clock that stamps batches, called by one thread at a time.
-  Committer(Database& database, const EngineTotals& totals, std::function<uint64_t()> uptime_ms)
-      : database_(database), uptime_ms_(std::move(uptime_ms)), totals_(totals) {}
+  // `disk_space` is borrowed: a batch that the disk has no room for does not reach the log.
+  Committer(Database& database, const EngineTotals& totals, std::function<uint64_t()> uptime_ms,
+            const DiskSpace& disk_space)
+      : database_(database), uptime_ms_(std::move(uptime_ms)), disk_space_(disk_space), totals_(totals) {}
 
   // Returns once the operation's rows are on disk, or with its own error and no rows. `size_bytes` is about what
-  // it will add. RESOURCE_EXHAUSTED while the database waits for space to flush: nothing was written, and it may be
-  // tried again. UNAVAILABLE after a write or sync has failed, for this and every later call: what the disk holds then
-  // is known only after a restart.
+  // it will add. RESOURCE_EXHAUSTED while the database waits for space to flush, or the log has none: nothing was
+  // written, and it may be tried again. UNAVAILABLE after a write or sync has failed, for this and every later call:
+  // what the disk holds then is known only after a restart.
   absl::Status Commit(size_t size_bytes, Operation operation, Lane lane = Lane::kCallers);
 
   EngineTotals totals() const;
@@ -107,6 +114,7 @@ class Committer {
 
   Database& database_;
   const std::function<uint64_t()> uptime_ms_;
+  const DiskSpace& disk_space_;
   // Guards what follows but failure_. From the standard library: a thread sanitizer sees through it, which it does not
   // for a mutex in a library that was built without one.
   mutable std::mutex mutex_;

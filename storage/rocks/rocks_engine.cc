@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/names.h"
 #include "storage/rocks/backup.h"
+#include "storage/rocks/ballast.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/content_ids.h"
 #include "storage/rocks/content_rows.h"
@@ -48,7 +49,9 @@ class RocksEngine : public Engine {
         disk_space_(
             options.data_dir, [this] { return database_->unflushed_bytes(); }, [this] { database_->FlushSoon(); }),
         uptime_(state.uptime_ms),
-        committer_(*database_, state.totals, [this] { return uptime_.now_ms(); }),
+        keeps_ballast_(options.keeps_ballast),
+        committer_(
+            *database_, state.totals, [this] { return uptime_.now_ms(); }, disk_space_),
         content_ids_(state.next_content),
         reclaimer_(*database_, committer_, pins_),
         staging_env_(NewStagingEnv(options.env != nullptr ? options.env : rocksdb::Env::Default())),
@@ -99,8 +102,9 @@ class RocksEngine : public Engine {
   }
 
   absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) override {
-    if (absl::Status status = disk_space_.Check(declared_size_bytes); !status.ok()) return status;
-    return std::make_unique<RocksStaging>(staging_, declared_size_bytes);
+    absl::StatusOr<DiskSpace::Reservation> reservation = disk_space_.Reserve(declared_size_bytes);
+    if (!reservation.ok()) return reservation.status();
+    return std::make_unique<RocksStaging>(staging_, declared_size_bytes, *std::move(reservation));
   }
 
   absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
@@ -268,6 +272,8 @@ class RocksEngine : public Engine {
   }
 
   absl::Status Maintain() override {
+    const absl::StatusOr<DiskSpace::Room> room = disk_space_.Measure();
+    if (keeps_ballast_ && room.ok()) AdjustBallast(data_dir_, *room);
     if (absl::Status status = reclaimer_.RemovePieces(); !status.ok()) return status;
     if (absl::Status status = MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles); !status.ok()) return status;
     return MarkLog();
@@ -334,6 +340,7 @@ class RocksEngine : public Engine {
   const std::string store_id_;
   const DiskSpace disk_space_;
   const UptimeClock uptime_;
+  const bool keeps_ballast_;
   Committer committer_;
   ContentIds content_ids_;
   Pins pins_;
@@ -356,6 +363,13 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   if (absl::Status status = rocks::EnsureStore(options.data_dir, options.env); !status.ok()) return status;
   absl::Status log = rocks::PrepareLog(options.data_dir, options.env, options.notice);
   if (!log.ok()) return log;
+  if (options.keeps_ballast) {
+    // Replaying the log takes space as well.
+    const absl::StatusOr<rocks::DiskSpace::Room> room = rocks::DiskSpace(
+                                                            options.data_dir, [] { return uint64_t{0}; }, [] {})
+                                                            .Measure();
+    if (room.ok()) rocks::AdjustBallast(options.data_dir, *room);
+  }
   absl::StatusOr<std::unique_ptr<rocks::Database>> database =
       rocks::Database::Open(rocks::DatabaseDir(options.data_dir), options.env);
   if (!database.ok()) return database.status();

@@ -22,6 +22,8 @@ struct RocksOptions {
   std::string data_dir;
   // Borrowed, outlives the engine. Null means the real disk; tests put one in between that fails.
   rocksdb::Env* env = nullptr;
+  // Keeps a file of up to 256 MiB that is removed when the disk is full, so that deletes work (FORMAT.md).
+  bool keeps_ballast = false;
   // Told what the start found and mended.
   Notice notice = [](const std::string&) {};
 };

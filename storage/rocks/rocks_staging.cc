@@ -60,8 +60,8 @@ PublishingDigests::Claim::~Claim() {
   digests_.freed_.notify_all();
 }
 
-RocksStaging::RocksStaging(StagingContext& context, uint64_t declared_size_bytes)
-    : context_(context), is_large_(declared_size_bytes > kGatherBytes) {}
+RocksStaging::RocksStaging(StagingContext& context, uint64_t declared_size_bytes, DiskSpace::Reservation reservation)
+    : context_(context), reservation_(std::move(reservation)), is_large_(declared_size_bytes > kGatherBytes) {}
 
 RocksStaging::~RocksStaging() {
   DropGathered();
@@ -89,7 +89,9 @@ absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
   unchecked_bytes_ += bytes.size();
   if (unchecked_bytes_ >= kSpaceCheckBytes) {
     unchecked_bytes_ = 0;
-    if (absl::Status status = context_.disk_space.Check(kSpaceCheckBytes); !status.ok()) return status;
+    // What was declared is reserved already.
+    const uint64_t wanted_bytes = reservation_.left_bytes() > 0 ? 0 : kSpaceCheckBytes;
+    if (absl::Status status = context_.disk_space.Check(wanted_bytes); !status.ok()) return status;
   }
   if (is_large_) return WritePiece(id, bytes);
   gathered_.emplace_back(id, bytes);
@@ -120,6 +122,7 @@ absl::Status RocksStaging::WritePiece(const PieceId& id, absl::string_view bytes
   }
   absl::Status status = ToStatus(writer_->Put(PieceKey(content_id_, id), ToSlice(bytes)), "writing a staging file");
   if (!status.ok()) return status;
+  reservation_.Use(bytes.size());
   return writer_->FileSize() >= kFileBytes ? FinishFile() : absl::OkStatus();
 }
 

@@ -60,7 +60,7 @@ struct StagingContext {
 class RocksStaging : public Staging {
  public:
   // `declared_size_bytes` is 0 if it is not known.
-  RocksStaging(StagingContext& context, uint64_t declared_size_bytes);
+  RocksStaging(StagingContext& context, uint64_t declared_size_bytes, DiskSpace::Reservation reservation);
   ~RocksStaging() override;
 
   absl::Status Add(const PieceId& id, absl::string_view bytes) override;
@@ -98,6 +98,8 @@ class RocksStaging : public Staging {
   StagingContext& context_;
   std::vector<std::pair<PieceId, std::string>> gathered_;
   uint64_t gathered_bytes_ = 0;
+  // Of what was declared; what is gathered counts until it is gone, for it is not on the disk yet.
+  DiskSpace::Reservation reservation_;
   uint64_t staged_bytes_ = 0;
   uint64_t unchecked_bytes_ = 0;
   // Whether pieces go to files.

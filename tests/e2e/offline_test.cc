@@ -102,7 +102,7 @@ TEST_F(OfflineTest, ABackupIsMadeWhileServingAndRestored) {
   EXPECT_GT(json::parse(second.out)["shared_bytes"], 20 << 20);
   EXPECT_LT(json::parse(second.out)["written_bytes"], 1 << 20);
   EXPECT_EQ(Coffer({"backup", "monday"}).exit_code, 1);
-  EXPECT_EQ(Coffer({"backup", "../monday"}).exit_code, 1);
+  EXPECT_EQ(Coffer({"backup", "../monday"}).exit_code, 2);
   const std::string store_id = Status()["store_id"];
   Stop();
   std::filesystem::remove_all(directory_ / "backups/monday");

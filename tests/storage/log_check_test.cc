@@ -13,12 +13,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "storage/layout.h"
 #include "storage/rocks/crc32c.h"
 #include "storage/rocks/log_mark.h"
 #include "storage/rocks/rocks_engine.h"
 #include "tests/contract/contract_suite.h"
+#include "tests/support/killed_copy.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coffer::rocks {
@@ -72,7 +72,7 @@ class LogCheckTest : public testing::Test {
       Put(absl::StrCat(i), i == kPuts - 1 && !last.empty() ? last : RandomBytes(bytes, i));
     }
     begins_.push_back(LogBytes());
-    fs::copy(data_, killed_, fs::copy_options::recursive);
+    ASSERT_TRUE(CopyAsKilled(data_, killed_));
     log_path_ = LogPath(killed_ + "/db", ListLogs(killed_ + "/db")->back().number);
     log_ = ReadBytes(log_path_);
     store_.reset();
@@ -248,9 +248,7 @@ TEST_F(LogCheckTest, AStoreThatWasClosedNoticesAShortOrMissingLog) {
 TEST_F(LogCheckTest, SeveralLogsAreCheckedAsOne) {
   Open();
   for (int i = 0; i < 100; ++i) Put(absl::StrCat(i), RandomBytes(2 * kSegmentBytes, i));
-  // Flushes under way change the directory.
-  absl::SleepFor(absl::Milliseconds(500));
-  fs::copy(data_, killed_, fs::copy_options::recursive);
+  ASSERT_TRUE(CopyAsKilled(data_, killed_));
   store_.reset();
   const std::string db = killed_ + "/db";
   const std::vector<LogExtent> logs = *ListLogs(db);
@@ -301,8 +299,7 @@ TEST_F(LogCheckTest, AStoreThatIsOpenedAgainAndAgainIsNeverRefused) {
       ASSERT_TRUE(store_->Collect(false).ok());
     }
     Put("large", RandomBytes(9 * kSegmentBytes, round));
-    absl::SleepFor(absl::Milliseconds(200));
-    fs::copy(data_, copy, fs::copy_options::recursive);
+    ASSERT_TRUE(CopyAsKilled(data_, copy));
     store_.reset();
     const absl::Status killed = OpenRocksEngine({.data_dir = copy}).status();
     EXPECT_TRUE(killed.ok()) << killed;

@@ -6,11 +6,11 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "storage/layout.h"
 #include "storage/rocks/log_mark.h"
 #include "storage/rocks/offline.h"
 #include "tests/contract/contract_suite.h"
+#include "tests/support/killed_copy.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coffer {
@@ -35,10 +35,8 @@ class SalvageTest : public testing::Test {
   }
   // As a kill would leave it.
   void Kill() {
-    // Flushes under way change the directory.
-    absl::SleepFor(absl::Milliseconds(500));
     const std::string copy = directory_ / "copy";
-    fs::copy(data_, copy, fs::copy_options::recursive);
+    ASSERT_TRUE(CopyAsKilled(data_, copy));
     store_.reset();
     fs::remove_all(data_);
     fs::rename(copy, data_);

@@ -16,6 +16,7 @@
 #include "storage/rocks/start_up.h"
 #include "tests/contract/contract_suite.h"
 #include "tests/support/damage.h"
+#include "tests/support/killed_copy.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coffer {
@@ -192,7 +193,7 @@ TEST_F(StoreCheckTest, NamesADamagedLogAndAcceptsATornEnd) {
   const std::string killed = directory_ / "killed";
   Open();
   Put("last", RandomBytes(5000, 77));
-  fs::copy(data_, killed, fs::copy_options::recursive);
+  ASSERT_TRUE(CopyAsKilled(data_, killed));
   store_.reset();
   fs::remove_all(data_);
   fs::rename(killed, data_);
