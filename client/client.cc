@@ -163,6 +163,18 @@ absl::StatusOr<BucketPage> Client::ListBuckets(uint32_t page_size, const std::st
   return page;
 }
 
+absl::StatusOr<BackupResult> Client::Backup(const std::string& name) {
+  if (absl::Status status = CheckUtf8("backup", name); !status.ok()) return status;
+  v1::BackupRequest request;
+  request.set_name(name);
+  v1::BackupResponse response;
+  Connection::Call call(*connection_);
+  const absl::Status status =
+      connection_->ToStatus(connection_->admin().Backup(&call.context, request, &response), call);
+  if (!status.ok()) return status;
+  return BackupResult{response.blobs(), response.written_bytes(), response.shared_bytes()};
+}
+
 absl::StatusOr<ServerStatus> Client::Status() {
   v1::StatusResponse response;
   const absl::Status status = connection_->Unary([&](grpc::ClientContext* context) {

@@ -173,6 +173,13 @@ struct ServerStatus {
   uint64_t puts_new = 0, puts_deduplicated = 0, deduplicated_bytes = 0;
 };
 
+struct BackupResult {
+  uint64_t blobs = 0;
+  uint64_t written_bytes = 0;
+  // Bytes of files that earlier backups have as well.
+  uint64_t shared_bytes = 0;
+};
+
 // One connection to one server. Thread-safe. Calls block their thread.
 class Client {
  public:
@@ -220,6 +227,8 @@ class Client {
   absl::StatusOr<BucketPage> ListBuckets(uint32_t page_size, const std::string& cursor);
 
   absl::StatusOr<ServerStatus> Status();
+  // Takes as long as the server needs: there is no deadline, and it is not repeated.
+  absl::StatusOr<BackupResult> Backup(const std::string& name);
 
   // Ends every call under way, and every later one, with CANCELLED. For any thread.
   void Cancel();

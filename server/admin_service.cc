@@ -63,9 +63,19 @@ grpc::ServerUnaryReactor* AdminService::Collect(grpc::CallbackServerContext* con
       });
 }
 
-grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                               grpc::ByteBuffer*) {
-  return RefuseUnbuilt(context, "Backup");
+grpc::ServerUnaryReactor* AdminService::Backup(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* response) {
+  return RunUnary<v1::BackupRequest>(
+      backend_, "Backup", context, request, response,
+      [&store = backend_.store](const v1::BackupRequest& asked) -> absl::StatusOr<v1::BackupResponse> {
+        absl::StatusOr<BackupSummary> backup = store.Backup(asked.name());
+        if (!backup.ok()) return backup.status();
+        v1::BackupResponse answer;
+        answer.set_blobs(backup->blobs);
+        answer.set_written_bytes(backup->written_bytes);
+        answer.set_shared_bytes(backup->shared_bytes);
+        return answer;
+      });
 }
 
 }  // namespace coffer

@@ -39,6 +39,7 @@
 #include "hashing/worker_pool.h"
 #include "server/file_descriptor.h"
 #include "server/listen_address.h"
+#include "server/offline_commands.h"
 #include "server/server.h"
 #include "storage/blob_store.h"
 #include "storage/rocks/rocks_engine.h"
@@ -60,6 +61,7 @@ struct Flags {
   std::string log_file;
   std::string log_level = "info";
   std::string pid_file;
+  std::string backup_dir;
 };
 
 // A standard descriptor that the caller closed would be given to the next file, and log lines would go into the lock
@@ -153,6 +155,8 @@ class PidFile {
 // gRPC's own lines are for debugging: what matters to an operator comes back as a status.
 void LogGrpcLine(gpr_log_func_args* line) { spdlog::debug("gRPC: {}", line->message); }
 
+void LogNotice(const std::string& notice) { spdlog::warn("{}", notice); }
+
 absl::Status StartLog(const Flags& flags) {
   try {
     spdlog::sink_ptr sink;
@@ -194,7 +198,8 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
   // Before the log, which may be in there.
   if (absl::Status status = CheckDataDirectory(flags.data); !status.ok()) return status;
   if (absl::Status status = StartLog(flags); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
+  absl::StatusOr<std::unique_ptr<Engine>> engine =
+      OpenRocksEngine(RocksOptions{.data_dir = flags.data, .keeps_ballast = true, .notice = LogNotice});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());
   BlobStore::Options store_options;
@@ -202,6 +207,7 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
   store_options.report_collector = [](const absl::Status& status) {
     spdlog::error("reclaiming garbage: {}", status.ToString());
   };
+  store_options.backup_dir = flags.backup_dir;
   auto store = std::make_unique<BlobStore>(*std::move(engine), std::move(store_options));
 
   ServerOptions options;
@@ -251,6 +257,8 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->envname("COFFERD_LOG_LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
+  app.add_option("--backup-dir", flags.backup_dir, "Directory under which backups are made; none if not given")
+      ->envname("COFFERD_BACKUP_DIR");
   app.add_option("--pid-file", flags.pid_file, "Write the process id here while running")->envname("COFFERD_PID_FILE");
 }
 
@@ -258,11 +266,14 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("The coffer server: a content-addressed blob store over gRPC.", "cofferd");
   AddFlags(app, flags);
+  std::function<int()> offline;
+  AddOfflineCommands(app, &offline);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
+  if (offline) return offline();
   const absl::StatusOr<ListenAddress> address = ListenAddress::Parse(flags.listen);
   if (!address.ok()) {
     std::fprintf(stderr, "cofferd: %s\n", std::string(address.status().message()).c_str());

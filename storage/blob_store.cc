@@ -245,6 +245,14 @@ absl::Status BlobStore::VerifyBucket(absl::string_view bucket, const VerifyObser
 
 absl::Status BlobStore::VerifyAll(const VerifyObserver& observer) { return Verifier(*engine_, observer).CheckAll(); }
 
+absl::StatusOr<BackupSummary> BlobStore::Backup(absl::string_view name) {
+  if (absl::Status status = CheckBackupName(name); !status.ok()) return status;
+  if (options_.backup_dir.empty()) {
+    return absl::FailedPreconditionError("the server has no backup directory: start it with --backup-dir");
+  }
+  return engine_->Backup(options_.backup_dir, std::string(name));
+}
+
 EngineStatus BlobStore::GetStatus() const { return engine_->GetStatus(); }
 
 }  // namespace coffer

@@ -63,6 +63,8 @@ class BlobStore {
     absl::Duration grace = absl::Minutes(15);
     // Reclaim garbage by a thread of the store's own, which reports here what fails. Null: only Collect does.
     std::function<void(const absl::Status&)> report_collector = nullptr;
+    // Where backups go; empty: there are none.
+    std::string backup_dir = {};
     // Stamps references and buckets; replaced in tests.
     std::function<absl::Time()> now = absl::Now;
   };
@@ -124,6 +126,11 @@ class BlobStore {
   // Reclaims what is garbage now (collector.h), or with `dry_run` only tells what would be.
   absl::StatusOr<Erasure> Collect(bool dry_run) { return collector_.Collect(dry_run); }
   const Collector& collector() const { return collector_; }
+
+  // Makes a backup of the whole store in the backup directory. INVALID_ARGUMENT if the name is not 1 to 255 of
+  // [A-Za-z0-9._-] without a dot at the start; FAILED_PRECONDITION if there is no backup directory; ALREADY_EXISTS;
+  // DATA_LOSS, and no backup, if something in the store is damaged.
+  absl::StatusOr<BackupSummary> Backup(absl::string_view name);
 
   EngineStatus GetStatus() const;
 

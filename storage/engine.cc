@@ -18,4 +18,8 @@ absl::Status NameNotFound(absl::string_view bucket, absl::string_view name) {
   return absl::NotFoundError(absl::StrCat("name ", Quoted(name), " does not exist in bucket ", Quoted(bucket)));
 }
 
+absl::StatusOr<BackupSummary> Engine::Backup(const std::string&, const std::string&) {
+  return absl::UnimplementedError("this engine makes no backups");
+}
+
 }  // namespace coffer

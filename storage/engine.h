@@ -117,6 +117,14 @@ struct Erasure {
   uint64_t content_bytes = 0;
 };
 
+// What a backup holds, and what it took.
+struct BackupSummary {
+  uint64_t blobs = 0;
+  uint64_t written_bytes = 0;
+  // Bytes of files that earlier backups have as well.
+  uint64_t shared_bytes = 0;
+};
+
 // Thread-safe; calls block until the change is durable. Besides the codes named below, every call may return
 // DATA_LOSS (a row that it needs is damaged) and UNAVAILABLE (the disk failed), and every one that adds something
 // RESOURCE_EXHAUSTED (the disk is at its low-water mark). After any error nothing has changed.
@@ -182,6 +190,10 @@ class Engine {
   // What is due in the background: gives back the space of erased content that nobody reads any more, and keeps the
   // number of files bounded. To be called every few seconds, by one thread at a time.
   virtual absl::Status Maintain() = 0;
+
+  // Copies the store as it is at some moment during the call to `name` in directory `backup_dir`, and verifies the
+  // copy. ALREADY_EXISTS; DATA_LOSS, and no backup, if something in the store is damaged; UNIMPLEMENTED.
+  virtual absl::StatusOr<BackupSummary> Backup(const std::string& backup_dir, const std::string& name);
 
   virtual EngineStatus GetStatus() const = 0;
 };

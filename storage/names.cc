@@ -31,6 +31,18 @@ bool IsKeyCharacter(char c) {
 
 }  // namespace
 
+absl::Status CheckBackupName(absl::string_view name) {
+  constexpr size_t kMaxBackupNameBytes = 255;
+  const auto is_allowed = [](char c) { return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-'; };
+  if (!name.empty() && name.size() <= kMaxBackupNameBytes && name.front() != '.' &&
+      std::all_of(name.begin(), name.end(), is_allowed)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("backup name ", Quoted(name), " has ", name.size(),
+                   " bytes: it may have 1 to 255 of A-Z a-z 0-9 . _ -, no dot at the start"));
+}
+
 std::string Quoted(absl::string_view value) {
   constexpr size_t kShown = 80;
   const absl::string_view shown = value.substr(0, kShown);

@@ -36,6 +36,9 @@ absl::Status CheckNameFits(absl::string_view name, const Digest& digest);
 // Returns `metadata` with lower-cased keys.
 absl::StatusOr<Metadata> NormaliseMetadata(const Metadata& metadata);
 
+// 1-255 of [A-Za-z0-9._-] without a dot at the start: the name of a backup.
+absl::Status CheckBackupName(absl::string_view name);
+
 // For messages: escaped, and cut after 80 bytes with its length.
 std::string Quoted(absl::string_view value);
 

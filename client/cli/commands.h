@@ -20,6 +20,7 @@ void AddRm(CLI::App& app, Command* chosen);
 void AddVerify(CLI::App& app, Command* chosen);
 void AddBucket(CLI::App& app, Command* chosen);
 void AddStatus(CLI::App& app, Command* chosen);
+void AddBackup(CLI::App& app, Command* chosen);
 void AddHash(CLI::App& app, Command* chosen);
 
 // `get --prefix`: everything that starts with `prefix`, to files below `directory`.

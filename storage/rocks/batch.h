@@ -51,6 +51,9 @@ class Batch {
  private:
   friend class Committer;
 
+  // The only width that RocksDB has.
+  static constexpr size_t kProtectionBytes = 8;
+
   // A column family and a key.
   using RowKey = std::pair<uint32_t, std::string>;
   struct RowKeyLess {
@@ -75,7 +78,8 @@ class Batch {
   Database& database_;
   std::shared_ptr<const Batch> before_;
   const uint64_t uptime_ms_;
-  rocksdb::WriteBatch rows_;
+  // Eight bytes a row protect it from here to the memtable.
+  rocksdb::WriteBatch rows_{0, 0, kProtectionBytes, 0};
   // What the rows change, but for those of content.
   Changes changes_;
   // What the operation under way found in changes_ where it changed it, in its order.

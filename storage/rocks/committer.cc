@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/log_trailer.h"
 
 namespace coffer::rocks {
 
@@ -103,11 +104,20 @@ absl::Status Committer::Write(Batch& batch) {
   };
   put(kTotalsKey, EncodeTotals(kTotalsKey, batch.totals));
   put(kUptimeKey, EncodeNumber(kUptimeKey, batch.uptime_ms()));
+  const size_t batch_bytes = batch.rows_.GetDataSize();
+  if (absl::Status room = disk_space_.CheckLog(batch_bytes); !room.ok()) return batch.failure_ = room;
+  const LogTrailer trailer{previous_sequence_, batch_bytes + LogTrailer::kEntryBytes};
+  batch.rows_.PutLogData(trailer.EncodeNote()).PermitUncheckedError();
   rocksdb::WriteOptions options;
   options.sync = true;
+  options.protection_bytes_per_key = Batch::kProtectionBytes;
   const bool waits_for_space = database_.waits_for_space();
   const rocksdb::Status written = database_.db().Write(options, &batch.rows_);
-  if (written.ok()) return absl::OkStatus();
+  if (written.ok()) {
+    // A batch begins with its sequence number.
+    previous_sequence_ = LittleEndian64(batch.rows_.Data().data());
+    return absl::OkStatus();
+  }
   if (waits_for_space && written.IsNoSpace()) return batch.failure_ = ToStatus(written, "no space");
   failure_ = absl::UnavailableError(absl::StrCat(
       "the store accepts no more changes until it is restarted, because a write failed: ", written.ToString()));

@@ -29,6 +29,7 @@
 #include "storage/engine.h"
 #include "storage/rocks/batch.h"
 #include "storage/rocks/database.h"
+#include "storage/rocks/disk_space.h"
 
 namespace coffer::rocks {
 
@@ -41,14 +42,16 @@ class Committer {
  public:
   using Operation = absl::FunctionRef<absl::Status(Batch&)>;
 
-  // `database` is borrowed. `uptime_ms`: the clock that stamps batches; called by one thread at a time.
-  Committer(Database& database, const EngineTotals& totals, std::function<uint64_t()> uptime_ms)
-      : database_(database), uptime_ms_(std::move(uptime_ms)), totals_(totals) {}
+  // Borrows database and `disk_space`: a batch that the disk has no room for does not reach the log. `uptime_ms`: the
+  // clock that stamps batches; called by one thread at a time.
+  Committer(Database& database, const EngineTotals& totals, std::function<uint64_t()> uptime_ms,
+            const DiskSpace& disk_space)
+      : database_(database), uptime_ms_(std::move(uptime_ms)), disk_space_(disk_space), totals_(totals) {}
 
   // Returns once the operation's rows are on disk, or with its own error and no rows. `size_bytes` is about what
-  // it will add. RESOURCE_EXHAUSTED while the database waits for space to flush: nothing was written, and it may be
-  // tried again. UNAVAILABLE after a write or sync has failed, for this and every later call: what the disk holds then
-  // is known only after a restart.
+  // it will add. RESOURCE_EXHAUSTED while the database waits for space to flush, or the log has none: nothing was
+  // written, and it may be tried again. UNAVAILABLE after a write or sync has failed, for this and every later call:
+  // what the disk holds then is known only after a restart.
   absl::Status Commit(size_t size_bytes, Operation operation, Lane lane = Lane::kCallers);
 
   EngineTotals totals() const;
@@ -97,6 +100,7 @@ class Committer {
 
   Database& database_;
   const std::function<uint64_t()> uptime_ms_;
+  const DiskSpace& disk_space_;
   // Guards what follows but failure_. From the standard library: a thread sanitizer sees through it, which it does not
   // for a mutex in a library that was built without one.
   mutable std::mutex mutex_;
@@ -108,6 +112,8 @@ class Committer {
   // Wakes the builder: something came, or the disk is free.
   std::condition_variable builder_wakes_;
   EngineTotals totals_;
+  // Of the batch that was written last; 0 before the first. Used by the one that writes alone.
+  uint64_t previous_sequence_ = 0;
   // Set for good by the first failed write. Used by the one that writes alone.
   absl::Status failure_;
 };

@@ -3,6 +3,8 @@
 
 #include <rocksdb/convenience.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@ namespace {
 
 // Rows that one operation drops.
 constexpr size_t kDropSlice = 1000;
+// One piece in so many is looked for, 64 MiB apart: pieces are stored together and lost in whole files.
+constexpr size_t kPieceStep = 1024;
 // How often a record may change under an Open before it gives up.
 constexpr int kOpenTries = 100;
 
@@ -187,6 +191,30 @@ absl::StatusOr<std::unique_ptr<Content>> OpenContent(Database& database, Pins& p
   }
   return absl::UnavailableError(
       absl::StrCat("blob ", digest.ToHex(), " was erased and put again ", kOpenTries, " times while it was opened"));
+}
+
+absl::StatusOr<bool> HasPieces(Database& database, const Record& record) {
+  if (record.placement == Placement::kInline) return true;
+  std::vector<PieceId> pieces;
+  if (record.placement == Placement::kGathered && record.size_bytes <= kRowBytes) {
+    pieces.push_back(RowId(0));
+  } else {
+    ForEachPiece(record.size_bytes, [&](const PieceId& id) { pieces.push_back(id); });
+    std::sort(pieces.begin(), pieces.end());
+  }
+  rocksdb::ColumnFamilyHandle* const family =
+      record.placement == Placement::kIngested ? database.ingested() : database.gathered();
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  for (size_t i = 0; i < pieces.size();) {
+    rocksdb::PinnableSlice piece;
+    const rocksdb::Status status = database.db().Get(options, family, PieceKey(record.content_id, pieces[i]), &piece);
+    if (status.IsNotFound()) return false;
+    if (!status.ok()) return ToStatus(status, "reading a piece of content");
+    // The last one as well.
+    i = i + 1 < pieces.size() ? std::min(i + kPieceStep, pieces.size() - 1) : pieces.size();
+  }
+  return true;
 }
 
 void DeleteGathered(Database& database, Batch& batch, ContentId content, uint64_t size_bytes) {

@@ -26,6 +26,10 @@ absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const W
 // Opens the content of a record for reading, and pins it. NOT_FOUND, DATA_LOSS if the record is damaged, UNAVAILABLE.
 absl::StatusOr<std::unique_ptr<Content>> OpenContent(Database& database, Pins& pins, const Digest& digest);
 
+// Whether the content of a record is there, from the first piece to the last, without reading all of it. DATA_LOSS,
+// UNAVAILABLE.
+absl::StatusOr<bool> HasPieces(Database& database, const Record& record);
+
 // Removes gathered pieces.
 void DeleteGathered(Database& database, Batch& batch, ContentId content, uint64_t size_bytes);
 

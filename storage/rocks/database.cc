@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "storage/rocks/file_checksum.h"
 
 namespace coffer::rocks {
 namespace {
@@ -32,6 +33,9 @@ constexpr size_t kCacheBytes = size_t{128} << 20;
 constexpr size_t kMemtableBytes = size_t{128} << 20;
 // Table readers kept open. Far below the usual limit of 1,024 descriptors, which connections need as well.
 constexpr int kOpenFiles = 512;
+
+// Protects each row of a memtable; the widest that RocksDB has.
+constexpr uint32_t kProtectionBytes = 8;
 
 // In the order of Database's accessors; the two of content come last.
 constexpr const char* kFamilies[] = {"default", "buckets",   "references", "records",
@@ -94,6 +98,7 @@ rocksdb::ColumnFamilyOptions PointOptions(const std::shared_ptr<rocksdb::Cache>&
   table.metadata_cache_options.unpartitioned_pinning = rocksdb::PinningTier::kAll;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.compression = rocksdb::kNoCompression;
+  options.memtable_protection_bytes_per_key = kProtectionBytes;
   options.level_compaction_dynamic_level_bytes = true;
   return options;
 }
@@ -103,9 +108,44 @@ rocksdb::ColumnFamilyOptions ContentOptions(const std::shared_ptr<rocksdb::Cache
   rocksdb::ColumnFamilyOptions options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(cache)));
   options.compression = rocksdb::kNoCompression;
+  options.memtable_protection_bytes_per_key = kProtectionBytes;
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = uint64_t{256} << 20;
   return options;
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> Families(const std::shared_ptr<rocksdb::Cache>& cache) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const char* name : kFamilies) families.emplace_back(name, PointOptions(cache));
+  families[std::size(kFamilies) - 2].options = ContentOptions(cache);
+  families[std::size(kFamilies) - 1].options = ContentOptions(cache);
+  return families;
+}
+
+// A database that is only read leaves no log of its doings.
+class NoLogger : public rocksdb::Logger {
+ public:
+  using Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+// FAILED_PRECONDITION unless the database has the families that this program knows.
+absl::Status CheckFamilies(const std::string& path, rocksdb::Env* env) {
+  std::vector<std::string> found;
+  rocksdb::DBOptions options;
+  if (env != nullptr) options.env = env;
+  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, &found);
+  // Whatever is wrong here, what was stored cannot be read; an empty store in its place would hide that.
+  if (!status.ok()) {
+    return absl::DataLossError(absl::StrCat("database ", path, " cannot be read: ", status.ToString()));
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> known(std::begin(kFamilies), std::end(kFamilies));
+  std::sort(known.begin(), known.end());
+  if (found == known) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "database ", path, " has the column families ", absl::StrJoin(found, ", "), ", but this program knows ",
+      absl::StrJoin(known, ", "), ": use the program that wrote it, or a newer one"));
 }
 
 }  // namespace
@@ -130,19 +170,32 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& data_dir) {
     return absl::UnavailableError(absl::StrCat("data directory ", data_dir, " cannot be written: ", ErrnoText()));
   }
   DirectoryLock lock(fd);
-  char holder[32] = {};
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const ssize_t got = pread(fd, holder, sizeof(holder) - 1, 0);
-    const absl::string_view pid = absl::StripSuffix(absl::string_view(holder, got > 0 ? got : 0), "\n");
-    return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " is in use by process ",
-                                                      pid.empty() ? "(unknown)" : pid,
-                                                      ": stop it, or choose another directory"));
-  }
+  if (absl::Status status = lock.Lock(data_dir); !status.ok()) return status;
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
     return absl::UnavailableError(absl::StrCat("lock file ", path, " cannot be written: ", ErrnoText()));
   }
   return lock;
+}
+
+absl::StatusOr<std::optional<DirectoryLock>> DirectoryLock::TakeForReading(const std::string& data_dir) {
+  const std::string path = absl::StrCat(data_dir, "/cofferd.lock");
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return std::optional<DirectoryLock>();
+  if (fd < 0) return absl::UnavailableError(absl::StrCat("lock file ", path, " cannot be read: ", ErrnoText()));
+  DirectoryLock lock(fd);
+  if (absl::Status status = lock.Lock(data_dir); !status.ok()) return status;
+  return std::optional<DirectoryLock>(std::move(lock));
+}
+
+absl::Status DirectoryLock::Lock(const std::string& data_dir) {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  char holder[32] = {};
+  const ssize_t got = pread(fd_, holder, sizeof(holder) - 1, 0);
+  const absl::string_view pid = absl::StripSuffix(absl::string_view(holder, got > 0 ? got : 0), "\n");
+  return absl::FailedPreconditionError(absl::StrCat("data directory ", data_dir, " is in use by process ",
+                                                    pid.empty() ? "(unknown)" : pid,
+                                                    ": stop it, or choose another directory"));
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -156,23 +209,32 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(const std::string& pa
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, rocksdb::Env* env) {
-  std::vector<std::string> found;
+  if (absl::Status status = CheckFamilies(path, env); !status.ok()) return status;
+  return Open(path, env, false);
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::OpenReadOnly(const std::string& path, const std::string& log_dir,
+                                                                 rocksdb::Env* env) {
+  if (absl::Status status = CheckFamilies(path, env); !status.ok()) return status;
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(kCacheBytes);
   rocksdb::DBOptions options;
   if (env != nullptr) options.env = env;
-  const rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, &found);
-  // Whatever is wrong here, what was stored cannot be read; an empty store in its place would hide that.
-  if (!status.ok()) {
-    return absl::DataLossError(absl::StrCat("database ", path, " cannot be read: ", status.ToString()));
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> known(std::begin(kFamilies), std::end(kFamilies));
-  std::sort(known.begin(), known.end());
-  if (found != known) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "database ", path, " has the column families ", absl::StrJoin(found, ", "), ", but this program knows ",
-        absl::StrJoin(known, ", "), ": use the program that wrote it, or a newer one"));
-  }
-  return Open(path, env, false);
+  options.max_open_files = kOpenFiles;
+  options.wal_dir = log_dir;
+  // A torn end is still there; whoever cares has looked at the log before.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  options.paranoid_checks = true;
+  options.skip_stats_update_on_db_open = true;
+  options.file_checksum_gen_factory = NewFileChecksumFactory();
+  options.info_log = std::make_shared<NoLogger>();
+  std::unique_ptr<Database> database(new Database);
+  database->memtables_ = options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(0);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::OpenForReadOnly(options, path, Families(cache), &database->families_, &db);
+  if (!status.ok()) return ToStatus(status, absl::StrCat("database ", path, " cannot be opened"));
+  database->db_.reset(db);
+  return database;
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, rocksdb::Env* env, bool create) {
@@ -189,13 +251,11 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   // A full or failed log must be noticed, and an acknowledged write must never be dropped in silence.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.paranoid_checks = true;
+  options.file_checksum_gen_factory = NewFileChecksumFactory();
   options.keep_log_file_num = 4;
   options.max_log_file_size = 4 << 20;
 
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (const char* name : kFamilies) families.emplace_back(name, PointOptions(cache));
-  families[std::size(kFamilies) - 2].options = ContentOptions(cache);
-  families[std::size(kFamilies) - 1].options = ContentOptions(cache);
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = Families(cache);
 
   std::unique_ptr<Database> database(new Database);
   database->memtables_ = options.write_buffer_manager;
@@ -214,6 +274,12 @@ void Database::FlushSoon() {
   options.allow_write_stall = true;
   // A failure shows in the writes that follow.
   db_->Flush(options, families_).PermitUncheckedError();
+}
+
+absl::Status Database::Flush() {
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;
+  return ToStatus(db_->Flush(options, families_), "flushing");
 }
 
 Database::~Database() {

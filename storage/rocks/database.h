@@ -8,12 +8,14 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "storage/rocks/publish_gate.h"
 
 namespace coffer::rocks {
 
@@ -31,12 +33,17 @@ class DirectoryLock {
   // be made or written.
   static absl::StatusOr<DirectoryLock> Take(const std::string& data_dir);
 
+  // The same, and writes nothing: for who only reads. Nothing if there is no lock file, so that nobody serves it.
+  static absl::StatusOr<std::optional<DirectoryLock>> TakeForReading(const std::string& data_dir);
+
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;
   ~DirectoryLock();
 
  private:
   explicit DirectoryLock(int fd) : fd_(fd) {}
+  absl::Status Lock(const std::string& data_dir);
+
   int fd_;
 };
 
@@ -47,6 +54,11 @@ class Database {
   // this program knows, DATA_LOSS if it is damaged, UNAVAILABLE if the disk fails.
   // `env` is borrowed; null means the real disk.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, rocksdb::Env* env);
+
+  // Opens it for reading and changes nothing. Replays, in memory, the logs that are in `log_dir`: that is `path`, or
+  // another directory for what the table files hold alone. Codes as Open's.
+  static absl::StatusOr<std::unique_ptr<Database>> OpenReadOnly(const std::string& path, const std::string& log_dir,
+                                                                rocksdb::Env* env);
 
   // The same for a path at which there is nothing.
   static absl::StatusOr<std::unique_ptr<Database>> Create(const std::string& path, rocksdb::Env* env);
@@ -73,6 +85,12 @@ class Database {
   // Starts writing the memtables to table files, and does not wait for it.
   void FlushSoon();
 
+  // Held shared by whoever changes both the set of table files and rows that speak of them, from the first to the last.
+  PublishGate& publish_gate() { return publish_gate_; }
+
+  // Writes the memtables to table files. RESOURCE_EXHAUSTED, UNAVAILABLE.
+  absl::Status Flush();
+
   // What a sorted file for ingested() must be written with.
   const rocksdb::Options& ingested_options() const { return ingested_options_; }
 
@@ -80,6 +98,7 @@ class Database {
   Database() = default;
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, rocksdb::Env* env, bool create);
 
+  PublishGate publish_gate_;
   std::shared_ptr<std::atomic<bool>> waits_for_space_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<rocksdb::WriteBufferManager> memtables_;
   std::unique_ptr<rocksdb::DB> db_;

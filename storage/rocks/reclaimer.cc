@@ -2,6 +2,7 @@
 #include "storage/rocks/reclaimer.h"
 
 #include <algorithm>
+#include <shared_mutex>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,7 @@ absl::Status Reclaimer::RemovePieces() {
 }
 
 absl::Status Reclaimer::RemoveSlice(const Contents& slice) {
+  const std::shared_lock no_checkpoint(database_.publish_gate());
   std::vector<ContentId> ingested;
   for (const auto& [content, erased] : slice) {
     if (erased.placement == Placement::kIngested) ingested.push_back(content);

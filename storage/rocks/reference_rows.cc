@@ -9,11 +9,6 @@
 namespace coffer::rocks {
 namespace {
 
-// Values of the links family. A record's first back-link is in the record; when that one goes, it is marked as
-// gone rather than the record rewritten with its inline content.
-constexpr absl::string_view kLinked = "+";
-constexpr absl::string_view kFirstLinkGone = "-";
-
 bool IsFirstLink(const Record& record, BucketId bucket, absl::string_view name) {
   return record.first_bucket == bucket && record.first_name == name;
 }

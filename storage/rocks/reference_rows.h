@@ -18,6 +18,11 @@
 
 namespace coffer::rocks {
 
+// Values of the links family. A record's first back-link is in the record; when that one goes, it is marked as
+// gone rather than the record rewritten with its inline content.
+inline constexpr absl::string_view kLinked = "+";
+inline constexpr absl::string_view kFirstLinkGone = "-";
+
 // What stands under a digest.
 struct Present {
   std::optional<Record> record;

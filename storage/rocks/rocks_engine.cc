@@ -3,11 +3,14 @@
 // The Engine over RocksDB. Every change is an operation of the committer; reads go past it.
 #include "storage/rocks/rocks_engine.h"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "storage/names.h"
+#include "storage/rocks/backup.h"
+#include "storage/rocks/ballast.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/content_ids.h"
 #include "storage/rocks/content_rows.h"
@@ -15,6 +18,7 @@
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/file_merger.h"
+#include "storage/rocks/log_mark.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/pins.h"
 #include "storage/rocks/reclaimer.h"
@@ -39,12 +43,15 @@ class RocksEngine : public Engine {
  public:
   RocksEngine(DirectoryLock lock, std::unique_ptr<Database> database, StartState state, const RocksOptions& options)
       : lock_(std::move(lock)),
+        data_dir_(options.data_dir),
         database_(std::move(database)),
         store_id_(std::move(state.store_id)),
         disk_space_(
             options.data_dir, [this] { return database_->unflushed_bytes(); }, [this] { database_->FlushSoon(); }),
         uptime_(state.uptime_ms),
-        committer_(*database_, state.totals, [this] { return uptime_.now_ms(); }),
+        keeps_ballast_(options.keeps_ballast),
+        committer_(
+            *database_, state.totals, [this] { return uptime_.now_ms(); }, disk_space_),
         content_ids_(state.next_content),
         reclaimer_(*database_, committer_, pins_),
         staging_env_(NewStagingEnv(options.env != nullptr ? options.env : rocksdb::Env::Default(), buffers_)),
@@ -78,9 +85,27 @@ class RocksEngine : public Engine {
     return absl::OkStatus();
   }
 
+  // A failed mark only knows less.
+  ~RocksEngine() override { MarkLog().IgnoreError(); }
+
+  // Notes how long the logs are now. No write is under way in an operation of the committer, so all of it is synced.
+  absl::Status MarkLog() {
+    std::vector<LogExtent> logs;
+    absl::Status listed = committer_.Commit(0, [&](Batch&) {
+      absl::StatusOr<std::vector<LogExtent>> found = ListLogs(DatabaseDir(data_dir_));
+      if (found.ok()) logs = *std::move(found);
+      return found.status();
+    });
+    if (!listed.ok() || logs == marked_logs_) return listed;
+    if (absl::Status status = WriteLogMark(data_dir_, logs); !status.ok()) return status;
+    marked_logs_ = std::move(logs);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::unique_ptr<Staging>> Stage(uint64_t declared_size_bytes) override {
-    if (absl::Status status = disk_space_.Check(declared_size_bytes); !status.ok()) return status;
-    return std::make_unique<RocksStaging>(staging_, declared_size_bytes);
+    absl::StatusOr<DiskSpace::Reservation> reservation = disk_space_.Reserve(declared_size_bytes);
+    if (!reservation.ok()) return reservation.status();
+    return std::make_unique<RocksStaging>(staging_, declared_size_bytes, *std::move(reservation));
   }
 
   absl::StatusOr<std::vector<bool>> PublishAll(absl::Span<const WholeBlob> blobs) override {
@@ -248,8 +273,16 @@ class RocksEngine : public Engine {
   }
 
   absl::Status Maintain() override {
+    const absl::StatusOr<DiskSpace::Room> room = disk_space_.Measure();
+    if (keeps_ballast_ && room.ok()) AdjustBallast(data_dir_, *room);
     if (absl::Status status = reclaimer_.RemovePieces(); !status.ok()) return status;
-    return MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles);
+    if (absl::Status status = MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles); !status.ok()) return status;
+    return MarkLog();
+  }
+
+  absl::StatusOr<BackupSummary> Backup(const std::string& backup_dir, const std::string& name) override {
+    const std::lock_guard lock(backing_up_);
+    return MakeBackup(*database_, data_dir_, backup_dir, name);
   }
 
   EngineStatus GetStatus() const override {
@@ -303,18 +336,24 @@ class RocksEngine : public Engine {
 
   // Destroyed last to first: the lock is freed when everything else is closed.
   const DirectoryLock lock_;
+  const std::string data_dir_;
   const std::unique_ptr<Database> database_;
   const std::string store_id_;
   const DiskSpace disk_space_;
   const UptimeClock uptime_;
+  const bool keeps_ballast_;
   Committer committer_;
   ContentIds content_ids_;
   Pins pins_;
   Reclaimer reclaimer_;
   PublishingDigests publishing_;
   BufferStock buffers_;
+  // Held by whoever makes a backup.
+  std::mutex backing_up_;
   const std::unique_ptr<rocksdb::Env> staging_env_;
   StagingContext staging_;
+  // What the mark says. Used by whoever maintains, and by start and end.
+  std::vector<LogExtent> marked_logs_;
 };
 
 }  // namespace
@@ -324,6 +363,15 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   absl::StatusOr<rocks::DirectoryLock> lock = rocks::DirectoryLock::Take(options.data_dir);
   if (!lock.ok()) return lock.status();
   if (absl::Status status = rocks::EnsureStore(options.data_dir, options.env); !status.ok()) return status;
+  absl::Status log = rocks::PrepareLog(options.data_dir, options.env, options.notice);
+  if (!log.ok()) return log;
+  if (options.keeps_ballast) {
+    // Replaying the log takes space as well.
+    const absl::StatusOr<rocks::DiskSpace::Room> room = rocks::DiskSpace(
+                                                            options.data_dir, [] { return uint64_t{0}; }, [] {})
+                                                            .Measure();
+    if (room.ok()) rocks::AdjustBallast(options.data_dir, *room);
+  }
   absl::StatusOr<std::unique_ptr<rocks::Database>> database =
       rocks::Database::Open(rocks::DatabaseDir(options.data_dir), options.env);
   if (!database.ok()) return database.status();
@@ -332,6 +380,7 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenRocksEngine(const RocksOptions& opti
   auto engine =
       std::make_unique<rocks::RocksEngine>(*std::move(lock), *std::move(database), *std::move(state), options);
   if (absl::Status status = engine->FinishLeftovers(); !status.ok()) return status;
+  if (absl::Status status = engine->MarkLog(); !status.ok()) return status;
   return engine;
 }
 

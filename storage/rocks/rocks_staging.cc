@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <shared_mutex>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -44,6 +45,7 @@ absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Sp
 }
 
 absl::Status DropUnpublished(Database& database, Committer& committer, ContentId content) {
+  const std::shared_lock no_checkpoint(database.publish_gate());
   absl::Status status = DropIngested(database, committer, absl::MakeConstSpan(&content, 1));
   if (!status.ok()) return status;
   return committer.Commit(0, [&](Batch& batch) {
@@ -66,8 +68,8 @@ PublishingDigests::Claim::~Claim() {
   digests_.freed_.notify_all();
 }
 
-RocksStaging::RocksStaging(StagingContext& context, uint64_t declared_size_bytes)
-    : context_(context), is_large_(declared_size_bytes >= kGatherBytes) {}
+RocksStaging::RocksStaging(StagingContext& context, uint64_t declared_size_bytes, DiskSpace::Reservation reservation)
+    : context_(context), reservation_(std::move(reservation)), is_large_(declared_size_bytes >= kGatherBytes) {}
 
 RocksStaging::~RocksStaging() {
   DropGathered();
@@ -116,7 +118,9 @@ absl::Status RocksStaging::Add(const PieceId& id, absl::string_view bytes) {
   unchecked_bytes_ += bytes.size();
   if (unchecked_bytes_ >= kSpaceCheckBytes) {
     unchecked_bytes_ = 0;
-    if (absl::Status status = context_.disk_space.Check(kSpaceCheckBytes); !status.ok()) return status;
+    // What was declared is reserved already.
+    const uint64_t wanted_bytes = reservation_.left_bytes() > 0 ? 0 : kSpaceCheckBytes;
+    if (absl::Status status = context_.disk_space.Check(wanted_bytes); !status.ok()) return status;
   }
   if (is_large_) return WritePiece(id, bytes);
   Gather(id, bytes);
@@ -147,11 +151,15 @@ absl::Status RocksStaging::WritePiece(const PieceId& id, absl::string_view bytes
   }
   absl::Status status = ToStatus(writer_->Put(PieceKey(content_id_, id), ToSlice(bytes)), "writing a staging file");
   if (!status.ok()) return status;
+  reservation_.Use(bytes.size());
   return writer_->FileSize() >= kFileBytes ? FinishFile() : absl::OkStatus();
 }
 
 absl::Status RocksStaging::FinishFile() {
-  absl::Status status = ToStatus(writer_->Finish(), "finishing a staging file");
+  rocksdb::ExternalSstFileInfo info;
+  absl::Status status = ToStatus(writer_->Finish(&info), "finishing a staging file");
+  checksums_.push_back(std::move(info.file_checksum));
+  checksum_functions_.push_back(std::move(info.file_checksum_func_name));
   writer_.reset();
   return status;
 }
@@ -169,12 +177,15 @@ absl::Status RocksStaging::Ingest() {
   if (writer_ != nullptr) {
     if (status = FinishFile(); !status.ok()) return status;
   }
-  rocksdb::IngestExternalFileOptions options;
+  rocksdb::IngestExternalFileArg ingest{database.ingested(), files_, {}, checksums_, checksum_functions_};
+  rocksdb::IngestExternalFileOptions& options = ingest.options;
   options.move_files = true;
   options.failed_move_fall_back_to_copy = false;
   options.snapshot_consistency = false;
   options.write_global_seqno = false;
-  return ToStatus(database.db().IngestExternalFile(database.ingested(), files_, options), "ingesting content");
+  // They were computed while the file was written; to check them is to read it again.
+  options.verify_file_checksum = false;
+  return ToStatus(database.db().IngestExternalFiles({ingest}), "ingesting content");
 }
 
 absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
@@ -187,6 +198,7 @@ absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
   PublishingDigests::Claim claim(context_.publishing, reference.digest);
   absl::StatusOr<Outcome> outcome = CommitRows(reference);
   if (outcome.ok() && *outcome == Outcome::kNeedsContent) {
+    const std::shared_lock no_checkpoint(context_.database.publish_gate());
     if (absl::Status status = Ingest(); !status.ok()) return status;
     may_be_published_ = true;
     outcome = CommitRows(reference);

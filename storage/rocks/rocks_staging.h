@@ -63,7 +63,7 @@ struct StagingContext {
 class RocksStaging : public Staging {
  public:
   // `declared_size_bytes` is 0 if it is not known.
-  RocksStaging(StagingContext& context, uint64_t declared_size_bytes);
+  RocksStaging(StagingContext& context, uint64_t declared_size_bytes, DiskSpace::Reservation reservation);
   ~RocksStaging() override;
 
   absl::Status Add(const PieceId& id, absl::string_view bytes) override;
@@ -107,6 +107,8 @@ class RocksStaging : public Staging {
   // Left in the last buffer.
   size_t buffer_room_bytes_ = 0;
   uint64_t gathered_bytes_ = 0;
+  // Of what was declared; what is gathered counts until it is gone, for it is not on the disk yet.
+  DiskSpace::Reservation reservation_;
   uint64_t staged_bytes_ = 0;
   uint64_t unchecked_bytes_ = 0;
   // Whether pieces go to files.
@@ -114,6 +116,9 @@ class RocksStaging : public Staging {
   ContentId content_id_ = 0;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::vector<std::string> files_;
+  // Of each of files_, as the database shall keep them.
+  std::vector<std::string> checksums_;
+  std::vector<std::string> checksum_functions_;
   // Its files may be ingested.
   bool has_intent_ = false;
   // A publishing batch was handed to the committer and may be on disk, also if it came back with an error: what it

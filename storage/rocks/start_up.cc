@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/rocks/start_up.h"
 
-#include <fcntl.h>
 #include <rocksdb/version.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <random>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "storage/rocks/committer.h"
+#include "storage/rocks/durable_files.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/log_mark.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/rows.h"
 
@@ -65,15 +64,6 @@ absl::StatusOr<uint64_t> NeededNumber(Database& database, absl::string_view key)
   return DecodeNumber(key, *row);
 }
 
-absl::Status Sync(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (synced) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("directory ", directory, " cannot be synced: ", std::strerror(error)));
-}
-
 absl::Status MakeEmptyDirectory(const std::string& path) {
   std::error_code error;
   std::filesystem::remove_all(path, error);
@@ -88,10 +78,30 @@ std::string DatabaseDir(const std::string& data_dir) { return absl::StrCat(data_
 
 std::string StagingDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/staging"); }
 
+std::string CheckpointDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/checkpoint"); }
+
+std::string RestoringDir(const std::string& data_dir) { return absl::StrCat(data_dir, "/restoring"); }
+
+absl::StatusOr<std::string> MintStoreId(Database& database) {
+  std::string store_id = NewStoreId();
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status status =
+      database.db().Put(options, database.meta(), ToSlice(kStoreIdKey), EncodeText(kStoreIdKey, store_id));
+  if (!status.ok()) return ToStatus(status, "making a store id");
+  return store_id;
+}
+
+std::string SalvageNote(const std::string& data_dir) { return absl::StrCat(data_dir, "/salvage.unfinished"); }
+
 absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
   std::error_code error;
   const std::string path = DatabaseDir(data_dir);
   if (std::filesystem::exists(path, error)) return absl::OkStatus();
+  if (std::filesystem::exists(RestoringDir(data_dir), error)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a restore to ", data_dir, " was not finished: run `cofferd restore` again"));
+  }
   // A store that a crash left half made has never been served.
   const std::string unfinished = path + ".new";
   if (absl::Status status = MakeEmptyDirectory(unfinished); !status.ok()) return status;
@@ -104,10 +114,44 @@ absl::Status EnsureStore(const std::string& data_dir, rocksdb::Env* env) {
   if (error) {
     return absl::UnavailableError(absl::StrCat("database ", path, " cannot be made: ", error.message()));
   }
-  return Sync(data_dir);
+  return SyncDirectory(data_dir);
 }
 
-absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
+absl::StatusOr<std::optional<LogFault>> FindLogFault(const std::string& data_dir, rocksdb::Env* env,
+                                                     const Notice& notice) {
+  uint64_t first_needed = 0;
+  {
+    // Without the logs: the data directory has none, they are beside the tables.
+    absl::StatusOr<std::unique_ptr<Database>> tables = Database::OpenReadOnly(DatabaseDir(data_dir), data_dir, env);
+    if (!tables.ok()) return tables.status();
+    if (!(*tables)->db().GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep, &first_needed)) {
+      return absl::InternalError("RocksDB does not tell which logs it needs");
+    }
+  }
+  absl::StatusOr<std::vector<LogExtent>> mark = ReadLogMark(data_dir);
+  if (absl::IsDataLoss(mark.status())) {
+    notice(absl::StrCat(mark.status().message(), ": what it would tell about the log is not checked"));
+    mark = std::vector<LogExtent>();
+  }
+  if (!mark.ok()) return mark.status();
+  return CheckLogs(DatabaseDir(data_dir), first_needed, *mark);
+}
+
+absl::Status PrepareLog(const std::string& data_dir, rocksdb::Env* env, const Notice& notice) {
+  std::error_code error;
+  if (std::filesystem::exists(SalvageNote(data_dir), error)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a salvage of ", data_dir, " was not finished: run `cofferd salvage` again"));
+  }
+  absl::StatusOr<std::optional<LogFault>> fault = FindLogFault(data_dir, env, notice);
+  if (!fault.ok() || !fault->has_value()) return fault.status();
+  if (!(*fault)->is_torn_end) return RefusalOf(**fault);
+  notice(absl::StrCat("the log ", (*fault)->path, " ends in a torn batch at offset ", (*fault)->offset_bytes, ", ",
+                      (*fault)->lost_bytes, " bytes, which a crash left and which was not acknowledged: cut off"));
+  return CutTornEnd(**fault);
+}
+
+absl::Status CheckFormat(Database& database, const std::string& data_dir) {
   absl::StatusOr<uint64_t> format = NeededNumber(database, kFormatKey);
   if (!format.ok()) return format.status();
   if (*format != kFormat) {
@@ -115,6 +159,11 @@ absl::StatusOr<StartState> ReadStartState(Database& database, const std::string&
                                                       ", but this program reads format ", kFormat,
                                                       ": use the program that wrote it, or a newer one"));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StartState> ReadStartState(Database& database, const std::string& data_dir) {
+  if (absl::Status status = CheckFormat(database, data_dir); !status.ok()) return status;
   absl::StatusOr<std::string> id_row = NeededRow(database, kStoreIdKey);
   if (!id_row.ok()) return id_row.status();
   absl::StatusOr<std::string> store_id = DecodeText(kStoreIdKey, *id_row);
@@ -128,6 +177,11 @@ absl::StatusOr<StartState> ReadStartState(Database& database, const std::string&
   absl::StatusOr<uint64_t> next_content = NeededNumber(database, kNextContentKey);
   if (!next_content.ok()) return next_content.status();
   if (absl::Status status = MakeEmptyDirectory(StagingDir(data_dir)); !status.ok()) return status;
+  // What a backup left keeps files alive that the database drops.
+  std::error_code error;
+  std::filesystem::remove_all(CheckpointDir(data_dir), error);
+  if (error)
+    return absl::UnavailableError(absl::StrCat(CheckpointDir(data_dir), " cannot be removed: ", error.message()));
   return StartState{*std::move(store_id), *totals, *uptime_ms, *next_content};
 }
 

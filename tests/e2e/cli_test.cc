@@ -27,7 +27,7 @@ TEST_F(CliTest, PrintsItsVersion) {
 
 TEST_F(CliTest, HelpIsNoError) {
   EXPECT_EQ(Coffer({"--help"}).exit_code, 0);
-  for (const char* command : {"put", "get", "ls", "stat", "rm", "verify", "bucket", "status", "hash"}) {
+  for (const char* command : {"put", "get", "ls", "stat", "rm", "verify", "bucket", "status", "backup", "hash"}) {
     EXPECT_EQ(Coffer({command, "--help"}).exit_code, 0) << command;
   }
 }

@@ -222,13 +222,27 @@ TEST_F(ReferenceTest, BucketsComeAndGo) {
 }
 
 TEST_F(ReferenceTest, WhatIsNotBuiltSaysSo) {
-  grpc::ClientContext contexts[6];
+  grpc::ClientContext contexts[4];
   v1::LeaseResponse lease;
   EXPECT_TRUE(Says(references_->Lease(&contexts[0], {}, &lease), StatusCode::UNIMPLEMENTED, {"Lease is not built"}));
   v1::ScrubResponse scrub;
   EXPECT_TRUE(Says(admin_->Scrub(&contexts[3], {}, &scrub), StatusCode::UNIMPLEMENTED, {"Scrub"}));
+}
+
+TEST_F(ReferenceTest, ABackupNeedsAGoodNameAndADirectory) {
+  for (const std::string& name : {std::string(), std::string("../up"), std::string(".hidden"), std::string("a/b"),
+                                  std::string("a\0b", 3), std::string(256, 'a')}) {
+    grpc::ClientContext context;
+    v1::BackupRequest request;
+    request.set_name(name);
+    v1::BackupResponse backup;
+    EXPECT_TRUE(Says(admin_->Backup(&context, request, &backup), StatusCode::INVALID_ARGUMENT, {"backup name"}));
+  }
+  grpc::ClientContext context;
+  v1::BackupRequest request;
+  request.set_name("monday");
   v1::BackupResponse backup;
-  EXPECT_TRUE(Says(admin_->Backup(&contexts[5], {}, &backup), StatusCode::UNIMPLEMENTED, {"Backup"}));
+  EXPECT_TRUE(Says(admin_->Backup(&context, request, &backup), StatusCode::FAILED_PRECONDITION, {"--backup-dir"}));
 }
 
 TEST_F(ReferenceTest, StatusTellsWhatIsStored) {

@@ -3,12 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -300,52 +297,6 @@ TEST_F(RocksStore, ALogThatWasCutInItsLastRecordOpens) {
   EXPECT_TRUE(store_->VerifyAll()->empty());
   Close();
   std::filesystem::remove_all(copy);
-}
-
-// A small file system of its own, to be filled.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& path) : path_(path) {
-    std::filesystem::create_directories(path);
-    mounted_ = mount("tmpfs", path.c_str(), "tmpfs", 0, "size=400m") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount(path_.c_str());
-  }
-  bool mounted() const { return mounted_; }
-
- private:
-  const std::string path_;
-  bool mounted_;
-};
-
-TEST_F(RocksStore, AFullDiskRefusesPutsAndServesOn) {
-  const std::string path = directory_.path() + "/disk";
-  const SmallDisk disk(path);
-  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs is not allowed here: " << std::strerror(errno);
-  store_ = StoreInProcess(OpenAt(path + "/data"));
-  absl::Status refused;
-  int stored = 0;
-  for (int i = 0; i < 200 && refused.ok(); ++i) {
-    StoreUnderTest::PutCall call;
-    call.options.name = absl::StrCat(i);
-    // Small, gathered and streamed ones in turn.
-    refused = store_->Put(call, RandomBytes((i % 3 * 6 + 1) * kSegmentBytes / 2, i)).status();
-    stored += refused.ok() ? 1 : 0;
-  }
-  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused << " after " << stored;
-  EXPECT_TRUE(absl::StrContains(refused.message(), absl::StrCat(store_->GetStatus().disk_low_water_bytes))) << refused;
-  ASSERT_GT(stored, 10);
-  for (int i = 0; i < stored; ++i) {
-    EXPECT_TRUE(Get(absl::StrCat(i)).value_or("?") == RandomBytes((i % 3 * 6 + 1) * kSegmentBytes / 2, i)) << i;
-  }
-  EXPECT_EQ(store_->Delete("", {"0", "1"}).value_or(0), 2u);
-  EXPECT_TRUE(absl::IsNotFound(Get("0").status()));
-  store_.reset();
-  store_ = StoreInProcess(OpenAt(path + "/data"));
-  EXPECT_TRUE(store_->VerifyAll()->empty());
-  EXPECT_TRUE(Get("2").ok());
-  store_.reset();
 }
 
 struct Damage {

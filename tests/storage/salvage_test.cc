@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "storage/layout.h"
+#include "storage/rocks/log_mark.h"
+#include "storage/rocks/offline.h"
+#include "tests/contract/contract_suite.h"
+#include "tests/support/killed_copy.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coffer {
+namespace {
+
+namespace fs = std::filesystem;
+using rocks::LogExtent;
+using ::testing::HasSubstr;
+
+class SalvageTest : public testing::Test {
+ protected:
+  void Open() {
+    absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine({.data_dir = data_});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    store_ = StoreInProcess(*std::move(engine));
+  }
+  void Put(const std::string& name, const std::string& content, const std::string& bucket = "") {
+    StoreUnderTest::PutCall call;
+    call.options.name = name;
+    call.options.bucket = bucket;
+    ASSERT_TRUE(store_->Put(call, content).ok());
+  }
+  // As a kill would leave it.
+  void Kill() {
+    const std::string copy = directory_ / "copy";
+    ASSERT_TRUE(CopyAsKilled(data_, copy));
+    store_.reset();
+    fs::remove_all(data_);
+    fs::rename(copy, data_);
+  }
+  std::vector<LogExtent> Logs() { return *rocks::ListLogs(data_ + "/db"); }
+  void Flip(const std::string& path, uint64_t offset) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(byte);
+  }
+  uint64_t Findings() {
+    const VerifyObserver observer{.progress = [](const VerifyProgress&) { return true; },
+                                  .finding = [](const VerifyFinding& finding) { ADD_FAILURE() << finding.problem; }};
+    return CheckStore({.data_dir = data_}, observer)->findings;
+  }
+
+  TemporaryDirectory directory_;
+  const std::string data_ = directory_ / "data";
+  std::unique_ptr<StoreUnderTest> store_;
+  std::vector<std::string> losses_;
+  const Notice loss_ = [this](const std::string& what) { losses_.push_back(what); };
+};
+
+TEST_F(SalvageTest, KeepsWhatIsBeforeTheDamageAndSaysWhatIsLost) {
+  Open();
+  for (int i = 0; i < 20; ++i) Put(absl::StrCat(i), RandomBytes(5000, i));
+  const uint64_t damage = Logs().back().size_bytes;
+  for (int i = 20; i < 40; ++i) Put(absl::StrCat(i), RandomBytes(5000, i));
+  Kill();
+  const std::string log = rocks::LogPath(data_ + "/db", Logs().back().number);
+  Flip(log, damage + 100);
+  const uint64_t log_bytes = fs::file_size(log);
+  EXPECT_TRUE(absl::IsDataLoss(OpenRocksEngine({.data_dir = data_}).status()));
+  const absl::StatusOr<Salvaged> salvaged = SalvageStore({.data_dir = data_}, loss_);
+  ASSERT_TRUE(salvaged.ok()) << salvaged.status();
+  EXPECT_EQ(salvaged->log_bytes, log_bytes - damage);
+  EXPECT_THAT(losses_, testing::ElementsAre(HasSubstr(absl::StrCat("offset ", damage))));
+  EXPECT_EQ(fs::file_size(data_ + "/salvaged/" + fs::path(log).filename().string()), log_bytes);
+  EXPECT_EQ(Findings(), 0u);
+  Open();
+  EXPECT_EQ(store_->GetStatus().totals.references, 20u);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(store_->Stat({"", absl::StrCat(i)}).ok());
+  Put("and", "on");
+  EXPECT_TRUE(store_->VerifyAll()->empty());
+}
+
+TEST_F(SalvageTest, RefusesAHealthyStoreAndATornOne) {
+  Open();
+  Put("a", RandomBytes(5000, 1));
+  Put("b", RandomBytes(5000, 2));
+  Kill();
+  EXPECT_TRUE(absl::IsFailedPrecondition(SalvageStore({.data_dir = data_}, loss_).status()));
+  const std::string log = rocks::LogPath(data_ + "/db", Logs().back().number);
+  fs::resize_file(log, fs::file_size(log) - 10);
+  EXPECT_TRUE(absl::IsFailedPrecondition(SalvageStore({.data_dir = data_}, loss_).status()));
+  EXPECT_TRUE(absl::IsNotFound(SalvageStore({.data_dir = directory_ / "none"}, loss_).status()));
+  Open();
+  EXPECT_TRUE(store_->Stat({"", "a"}).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(SalvageStore({.data_dir = data_}, loss_).status())) << "it is served";
+}
+
+// Gathered content is flushed while the records that name it are in the log alone, and the log is damaged early: pieces
+// without a record. Then the other way round.
+TEST_F(SalvageTest, MakesFamiliesFitThatWereFlushedAtDifferentMoments) {
+  Open();
+  for (int i = 0; i < 10; ++i) Put(absl::StrCat(i), RandomBytes(50000, i));
+  const uint64_t damage = Logs().back().size_bytes;
+  for (int i = 10; i < 90; ++i) Put(absl::StrCat(i), RandomBytes(2 * kSegmentBytes, i), i % 2 == 0 ? "even" : "");
+  Put("large", RandomBytes(20 * kSegmentBytes, 1), "late");
+  ASSERT_TRUE(store_->Delete("", {"3", "11"}).ok());
+  Kill();
+  ASSERT_GT(Logs().size(), 1u);
+  Flip(rocks::LogPath(data_ + "/db", Logs().front().number), damage + 100);
+  ASSERT_TRUE(absl::IsDataLoss(OpenRocksEngine({.data_dir = data_}).status()));
+  const absl::StatusOr<Salvaged> salvaged = SalvageStore({.data_dir = data_}, loss_);
+  ASSERT_TRUE(salvaged.ok()) << salvaged.status();
+  EXPECT_EQ(Findings(), 0u);
+  Open();
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(store_->Stat({"", absl::StrCat(i)}).ok()) << i;
+  // Ids that pieces had are not given out again.
+  for (int i = 10; i < 20; ++i) Put(absl::StrCat(i), RandomBytes(2 * kSegmentBytes, 1000 + i));
+  EXPECT_TRUE(store_->VerifyAll()->empty());
+  store_.reset();
+  EXPECT_EQ(Findings(), 0u);
+}
+
+TEST_F(SalvageTest, ALostLogIsALossAsWell) {
+  Open();
+  for (int i = 0; i < 60; ++i) Put(absl::StrCat(i), RandomBytes(2 * kSegmentBytes, i));
+  store_.reset();
+  const std::vector<LogExtent> logs = Logs();
+  ASSERT_GT(logs.size(), 1u);
+  fs::remove(rocks::LogPath(data_ + "/db", logs[0].number));
+  const absl::Status refused = OpenRocksEngine({.data_dir = data_}).status();
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("gone"));
+  ASSERT_TRUE(SalvageStore({.data_dir = data_}, loss_).ok());
+  EXPECT_EQ(Findings(), 0u);
+  Open();
+  EXPECT_TRUE(store_->VerifyAll()->empty());
+}
+
+TEST_F(SalvageTest, AnUnfinishedSalvageKeepsTheStoreFromStarting) {
+  Open();
+  Put("a", "content");
+  store_.reset();
+  std::ofstream(data_ + "/salvage.unfinished").close();
+  const absl::Status refused = OpenRocksEngine({.data_dir = data_}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("cofferd salvage"));
+  ASSERT_TRUE(SalvageStore({.data_dir = data_}, loss_).ok());
+  Open();
+  EXPECT_TRUE(store_->Stat({"", "a"}).ok());
+}
+
+}  // namespace
+}  // namespace coffer
