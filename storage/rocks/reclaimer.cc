@@ -16,6 +16,9 @@ namespace {
 
 // Digests that one operation erases: a few milliseconds for the callers that share its batch.
 constexpr size_t kEraseSlice = 128;
+// Rewriting the others for less would cost more than it gives back.
+constexpr uint64_t kMinGarbageBytes = uint64_t{64} << 20;
+constexpr uint64_t kGarbageShare = 5;
 // Content ids that one operation removes the pieces of. The largest that is gathered has 137.
 constexpr size_t kRemoveSlice = 64;
 
@@ -115,6 +118,22 @@ absl::Status Reclaimer::RemovePieces() {
   }
 }
 
+absl::Status Reclaimer::CompactGathered(const DiskSpace& disk_space) {
+  uint64_t stored_bytes = 0;
+  database_.db().GetIntProperty(database_.gathered(), rocksdb::DB::Properties::kTotalSstFilesSize, &stored_bytes);
+  {
+    std::lock_guard lock(mutex_);
+    if (garbage_bytes_ < std::max(kMinGarbageBytes, stored_bytes / kGarbageShare)) return absl::OkStatus();
+    // The old files stay until the new ones are whole.
+    if (absl::Status status = disk_space.Check(stored_bytes); !status.ok()) return status;
+    garbage_bytes_ = 0;
+  }
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  return ToStatus(database_.db().CompactRange(options, database_.gathered(), nullptr, nullptr),
+                  "compacting gathered content");
+}
+
 absl::Status Reclaimer::RemoveSlice(const Contents& slice) {
   const std::shared_lock no_checkpoint(database_.publish_gate());
   std::vector<ContentId> ingested;
@@ -122,18 +141,24 @@ absl::Status Reclaimer::RemoveSlice(const Contents& slice) {
     if (erased.placement == Placement::kIngested) ingested.push_back(content);
   }
   if (absl::Status status = DropIngested(database_, committer_, ingested); !status.ok()) return status;
-  return committer_.Commit(
+  uint64_t gathered_bytes = 0;
+  absl::Status status = committer_.Commit(
       0,
       [&](Batch& batch) {
         for (const auto& [content, erased] : slice) {
           if (erased.placement == Placement::kGathered) {
             DeleteGathered(database_, batch, content, erased.size_bytes);
+            gathered_bytes += erased.size_bytes;
           }
           batch.Delete(database_.meta(), ErasedKey(content));
         }
         return absl::OkStatus();
       },
       Lane::kBulk);
+  if (!status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  garbage_bytes_ += gathered_bytes;
+  return absl::OkStatus();
 }
 
 }  // namespace coffer::rocks

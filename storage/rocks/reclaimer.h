@@ -19,6 +19,7 @@
 #include "storage/engine.h"
 #include "storage/rocks/committer.h"
 #include "storage/rocks/database.h"
+#include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/pins.h"
 
@@ -41,6 +42,10 @@ class Reclaimer {
   // Step 3. RESOURCE_EXHAUSTED, DATA_LOSS, UNAVAILABLE: what was not removed is tried again by the next call.
   absl::Status RemovePieces();
 
+  // Rewrites the gathered content if enough of it is garbage: only then does the space of removed rows come back.
+  // Blocks while it writes. By one thread at a time. RESOURCE_EXHAUSTED, DATA_LOSS, UNAVAILABLE.
+  absl::Status CompactGathered(const DiskSpace& disk_space);
+
  private:
   using Contents = std::map<ContentId, Erased>;
 
@@ -54,6 +59,8 @@ class Reclaimer {
   std::mutex mutex_;
   // Erased, and their pieces not removed. Guarded by mutex_.
   Contents pending_;
+  // Removed, and not yet compacted away. A restart forgets it: less than the fifth that is waited for.
+  uint64_t garbage_bytes_ = 0;
 };
 
 }  // namespace coffer::rocks

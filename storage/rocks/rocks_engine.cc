@@ -276,6 +276,7 @@ class RocksEngine : public Engine {
     const absl::StatusOr<DiskSpace::Room> room = disk_space_.Measure();
     if (keeps_ballast_ && room.ok()) AdjustBallast(data_dir_, *room);
     if (absl::Status status = reclaimer_.RemovePieces(); !status.ok()) return status;
+    if (absl::Status status = reclaimer_.CompactGathered(disk_space_); !status.ok()) return status;
     if (absl::Status status = MergeSmallFiles(*database_, disk_space_, kMaxSmallFiles); !status.ok()) return status;
     return MarkLog();
   }

@@ -61,6 +61,25 @@ TEST_F(Reclaim, LargeContentGivesItsSpaceBackAtOnce) {
   EXPECT_TRUE(Get("3") == RandomBytes(kLarge, 3));
 }
 
+TEST_F(Reclaim, SmallContentGivesItsSpaceBackOnceThereIsMuch) {
+  Open();
+  constexpr size_t kSize = 60000;
+  constexpr int kBlobs = 1500;
+  std::vector<std::string> going;
+  for (int i = 0; i < kBlobs; ++i) {
+    Put(absl::StrCat(i), RandomBytes(kSize, i));
+    if (i % 10 != 0) going.push_back(absl::StrCat(i));
+  }
+  for (size_t i = 0; i < going.size(); i += 500) {
+    const size_t end = std::min(going.size(), i + 500);
+    ASSERT_TRUE(store_->Delete("", {going.begin() + i, going.begin() + end}).ok());
+  }
+  ASSERT_EQ(store_->Collect(false)->blobs, going.size());
+  const uint64_t live_bytes = (kBlobs - going.size()) * kSize;
+  EXPECT_LE(SortedFileBytes(), live_bytes + live_bytes / 5);
+  EXPECT_TRUE(Get("10") == RandomBytes(kSize, 10));
+}
+
 TEST_F(Reclaim, SpaceOfWhatIsReadComesBackWhenTheReaderHasGone) {
   Open();
   Put("read", RandomBytes(kLarge, 1));
