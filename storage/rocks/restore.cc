@@ -45,17 +45,28 @@ absl::Status CopyAll(const std::string& backup, const std::string& to) {
   return SyncDirectory(to);
 }
 
+// FAILED_PRECONDITION if there is a store, or anything else that no restore has left there.
+absl::Status CheckEmpty(const std::string& data_dir) {
+  std::error_code error;
+  if (!fs::exists(data_dir, error)) return absl::OkStatus();
+  for (fs::directory_iterator it(data_dir, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name == "cofferd.lock" || name == "restoring" || name == "lost+found") continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is something in ", data_dir, " already, ", name, ": restore to an empty directory"));
+  }
+  if (error) return absl::UnavailableError(absl::StrCat(data_dir, " cannot be listed: ", error.message()));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Restored> Restore(const std::string& from, const RocksOptions& options) {
   absl::StatusOr<BackupFiles> files = ReadBackupFiles(from);
   if (!files.ok()) return files.status();
+  if (absl::Status status = CheckEmpty(options.data_dir); !status.ok()) return status;
   absl::StatusOr<DirectoryLock> lock = DirectoryLock::Take(options.data_dir);
   if (!lock.ok()) return lock.status();
   const std::string target = DatabaseDir(options.data_dir);
   std::error_code error;
-  if (fs::exists(target, error)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("there is a store in ", options.data_dir, " already: restore to an empty directory"));
-  }
   const std::string restoring = RestoringDir(options.data_dir);
   if (absl::Status status = CopyAll(from, DatabaseDir(restoring)); !status.ok()) return status;
   if (absl::Status status = PrepareLog(restoring, options.env, options.notice); !status.ok()) return status;

@@ -114,6 +114,7 @@ TEST_F(BackupTest, RestoresToAStoreOfItsOwn) {
   EXPECT_TRUE(Put("and", "on").ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(Restore("first", restored_to).status()));
   EXPECT_TRUE(absl::IsNotFound(Restore("none", directory_ / "other").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Restore("first", directory_.path()).status())) << "it is not empty";
 }
 
 TEST_F(BackupTest, SharesFilesAndOutlivesTheBackupThatItSharesThemWith) {

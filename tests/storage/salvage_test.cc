@@ -7,8 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/layout.h"
+#include "storage/rocks/database.h"
+#include "storage/rocks/encoding.h"
 #include "storage/rocks/log_mark.h"
 #include "storage/rocks/offline.h"
+#include "storage/rocks/rows.h"
+#include "storage/rocks/start_up.h"
 #include "tests/contract/contract_suite.h"
 #include "tests/support/killed_copy.h"
 #include "tests/support/temporary_directory.h"
@@ -139,6 +143,55 @@ TEST_F(SalvageTest, ALostLogIsALossAsWell) {
   EXPECT_EQ(Findings(), 0u);
   Open();
   EXPECT_TRUE(store_->VerifyAll()->empty());
+}
+
+// What families that were flushed at different moments may look like, all at once.
+TEST_F(SalvageTest, EveryKindOfRowIsMended) {
+  Open();
+  for (int i = 0; i < 6; ++i) {
+    Put(absl::StrCat(i), RandomBytes(100000, i));
+    Put(absl::StrCat("again", i), RandomBytes(100000, i));
+  }
+  store_.reset();
+  const auto digest = [](int i) { return DigestOf(RandomBytes(100000, i)); };
+  {
+    const auto database = *rocks::Database::Open(rocks::DatabaseDir(data_), nullptr);
+    rocksdb::DB& db = database->db();
+    const auto drop = [&](rocksdb::ColumnFamilyHandle* family, const std::string& key) {
+      EXPECT_TRUE(db.Delete({}, family, key).ok());
+    };
+    drop(database->references(), rocks::ReferenceKey(1, "0"));       // the first back-link stays
+    drop(database->references(), rocks::ReferenceKey(1, "again1"));  // a back-link row stays
+    drop(database->links(), rocks::LinkKey(digest(2), 1, "again2"));
+    drop(database->records(), std::string(digest(3).view()));
+    drop(database->gathered(), rocks::PieceKey(5, RowId(0)));  // of blob 4
+    EXPECT_TRUE(db.Put({}, database->gathered(), rocks::PieceKey(1000, RowId(0)), "nobody's").ok());
+    EXPECT_TRUE(db.Put({}, database->meta(), "totals", rocks::EncodeTotals("totals", {})).ok());
+    EXPECT_TRUE(db.Put({}, database->meta(), "next_content_id", rocks::EncodeNumber("next_content_id", 1)).ok());
+    EXPECT_TRUE(db.Put({}, database->meta(), "next_bucket_id", rocks::EncodeNumber("next_bucket_id", 1)).ok());
+  }
+  std::ofstream(data_ + "/salvage.unfinished").close();
+  const absl::StatusOr<Salvaged> salvaged = SalvageStore({.data_dir = data_}, loss_);
+  ASSERT_TRUE(salvaged.ok()) << salvaged.status();
+  EXPECT_EQ(salvaged->blobs_dropped, 1u);
+  EXPECT_EQ(salvaged->references_dropped, 4u);
+  EXPECT_EQ(losses_.size(), 5u);
+  EXPECT_EQ(Findings(), 0u);
+  Open();
+  for (const char* name : {"again0", "1", "2", "again2", "5", "again5"})
+    EXPECT_TRUE(store_->Stat({"", name}).ok()) << name;
+  EXPECT_EQ(store_->GetStatus().totals.references, 6u);
+  // What lost a reference is condemned, and goes if it has no other.
+  EXPECT_EQ(store_->Collect(false)->blobs, 0u);
+  ASSERT_TRUE(store_->Delete("", {"again0", "1"}).ok());
+  EXPECT_EQ(store_->Collect(false)->blobs, 2u);
+  Put("new", RandomBytes(100000, 77));
+  Put("in-a-new-bucket", "content", "other");
+  store_.reset();
+  EXPECT_EQ(Findings(), 0u);
+  const auto database = *rocks::Database::Open(rocks::DatabaseDir(data_), nullptr);
+  const std::string next = **rocks::ReadRow(*database, database->meta(), "next_content_id");
+  EXPECT_GT(*rocks::DecodeNumber("next_content_id", next), 1001u) << "ids are never given out again";
 }
 
 TEST_F(SalvageTest, AnUnfinishedSalvageKeepsTheStoreFromStarting) {
