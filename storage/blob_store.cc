@@ -137,6 +137,26 @@ absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::string_view buc
   return missing;
 }
 
+absl::StatusOr<std::vector<Digest>> BlobStore::Lease(absl::string_view bucket, absl::Span<const Digest> digests,
+                                                     absl::Duration duration) {
+  const Bucket in{BucketOrDefault(bucket), options_.now()};
+  if (absl::Status status = CheckBucket(in.name); !status.ok()) return status;
+  if (digests.size() > kMaxFindMissing) {
+    return absl::InvalidArgumentError(absl::StrCat(digests.size(), " digests are to be leased in one call: at most ",
+                                                   kMaxFindMissing, " are allowed"));
+  }
+  if (duration < absl::Seconds(1) || duration > kMaxLease) {
+    return absl::InvalidArgumentError(absl::StrCat("a lease of ", absl::ToInt64Seconds(duration), " seconds: 1 to ",
+                                                   absl::ToInt64Seconds(kMaxLease), " are allowed"));
+  }
+  std::vector<Digest> each_once;
+  absl::flat_hash_set<Digest> seen;
+  for (const Digest& digest : digests) {
+    if (seen.insert(digest).second) each_once.push_back(digest);
+  }
+  return engine_->Lease(in, each_once, engine_->Uptime() + duration);
+}
+
 absl::StatusOr<Reference> BlobStore::Bind(std::string bucket, std::string name, const Digest& digest,
                                           Metadata metadata) {
   Reference reference;

@@ -115,6 +115,13 @@ class BlobStore {
 
   absl::StatusOr<BucketPage> ListBuckets(absl::string_view cursor, uint32_t limit);
 
+  // Keeps what is stored of `digests` alive for `duration` of served time without a reference, for `bucket`, which is
+  // made if it does not exist: no delete takes it before, but that of the bucket. Returns what is not stored and so not
+  // leased, in order, each once. INVALID_ARGUMENT above kMaxFindMissing, and for a duration that is not 1 second to
+  // kMaxLease. After another error some may be leased.
+  absl::StatusOr<std::vector<Digest>> Lease(absl::string_view bucket, absl::Span<const Digest> digests,
+                                            absl::Duration duration);
+
   // Check every byte of: a range of one blob; all that a bucket names; the whole store. Damage goes to
   // observer.finding and the call still returns OK (verifier.h); NOT_FOUND if the blob or bucket does not exist.
   absl::Status VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer);
@@ -133,6 +140,8 @@ class BlobStore {
   static constexpr uint32_t kDefaultPage = 1000;
   static constexpr uint32_t kMaxPage = 10000;
   static constexpr size_t kMaxFindMissing = 32768;
+  // A client that needs longer renews it; an abandoned one shall not keep garbage for ever.
+  static constexpr absl::Duration kMaxLease = absl::Hours(7 * 24);
   static constexpr size_t kMaxDelete = 1024;
 
  private:

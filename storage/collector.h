@@ -4,7 +4,8 @@
 //
 //   1. whoever takes a reference away condemns what it named, in the same commit;
 //   2. content that has been condemned for the grace period is looked at again in a commit of its own: if it has a
-//      reference it is condemned no more, otherwise it is erased, and nobody finds it from then on;
+//      reference it is condemned no more, if it is leased it stays condemned, otherwise it is erased, and nobody finds
+//      it from then on;
 //   3. its space is given back when the last reader has let it go.
 //
 // A put or bind that comes before 2 keeps the content; one that comes after finds nothing and stores it again. The

@@ -104,10 +104,10 @@ struct ListedBucket {
   absl::StatusOr<Bucket> bucket;
 };
 
-// Content that lost a reference.
+// Content that lost a reference or has a lease.
 struct Condemned {
   Digest digest;
-  // Uptime of the last loss. DATA_LOSS if the row is damaged.
+  // Uptime of the last loss, or at which the last lease ends. DATA_LOSS if the row is damaged.
   absl::StatusOr<absl::Duration> since;
 };
 
@@ -155,8 +155,8 @@ class Engine {
   // Returns false if it existed.
   virtual absl::StatusOr<bool> CreateBucket(const Bucket& bucket) = 0;
 
-  // Removes the bucket and all its names in one step. Returns false if it did not exist. After an error the names may
-  // be gone all the same; what is left of them goes with the next start.
+  // Removes the bucket and all its names in one step, and ends its leases. Returns false if it did not exist. After an
+  // error the names may be gone all the same; what is left of them goes with the next start.
   virtual absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) = 0;
 
   // Up to `limit` buckets in byte order, with names > `after`.
@@ -165,17 +165,23 @@ class Engine {
   // Up to `limit` stored digests in byte order, from the first that is > `after` (none: from the start).
   virtual absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) = 0;
 
-  // Time that this store has been served, over all processes. Grace periods are measured by it, so that neither a
-  // clock that jumps nor a time out of service ages anything.
+  // Keeps what is stored of `digests` for `bucket`, which is made if it is absent, until `until` (uptime): it is not
+  // erased before, whatever is deleted. A lease of the bucket on the same content that lasts longer stays. Returns
+  // those that are not stored and so not leased. After an error some may be leased.
+  virtual absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                                    absl::Duration until) = 0;
+
+  // Time that this store has been served, over all processes. Grace periods and leases are measured by it, so that
+  // neither a clock that jumps nor a time out of service ages anything.
   virtual absl::Duration Uptime() const = 0;
 
-  // Up to `limit` digests in byte order, from the first that is > `after`, that lost a reference and were not looked at
-  // since: content that may be garbage.
+  // Up to `limit` digests in byte order, from the first that is > `after`, that lost a reference or had a lease and
+  // were not looked at since: content that may be garbage.
   virtual absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) = 0;
 
-  // Erases, of `digests`, what was condemned at or before `until` (uptime) and has no reference; what has one is
-  // condemned no more. A reader that is open keeps its content. Space comes back with Maintain. `dry_run`: changes
-  // nothing, and returns the same.
+  // Erases, of `digests`, what was condemned at or before `until` (uptime) and has neither a reference nor a live
+  // lease; what has a reference alone is condemned no more. A reader that is open keeps its content. Space comes back
+  // with Maintain. `dry_run`: changes nothing, and returns the same.
   virtual absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
                                                  bool dry_run) = 0;
 

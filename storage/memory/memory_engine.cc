@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/memory/memory_engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -143,6 +146,9 @@ class MemoryEngine : public Engine {
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return false;
     for (const auto& [name, reference] : in->second.references) Condemn(reference.digest);
+    for (auto& [digest, leases] : leases_) {
+      if (leases.erase(std::string(bucket)) > 0) Condemn(digest);
+    }
     buckets_.erase(in);
     return true;
   }
@@ -164,6 +170,24 @@ class MemoryEngine : public Engine {
     return page;
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                            absl::Duration until) override {
+    std::lock_guard lock(mutex_);
+    buckets_.try_emplace(bucket.name, InBucket{bucket.created, {}});
+    std::vector<Digest> missing;
+    for (const Digest& digest : digests) {
+      if (!blobs_.contains(digest)) {
+        missing.push_back(digest);
+        continue;
+      }
+      absl::Duration& end = leases_[digest].try_emplace(bucket.name, until).first->second;
+      end = std::max(end, until);
+      absl::Duration& since = condemned_.try_emplace(digest, until).first->second;
+      since = std::max(since, until);
+    }
+    return missing;
+  }
+
   absl::Duration Uptime() const override { return absl::FromChrono(std::chrono::steady_clock::now() - start_); }
 
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
@@ -174,19 +198,27 @@ class MemoryEngine : public Engine {
     return page;
   }
 
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until, bool dry_run) override {
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
+                                         bool dry_run) override {
     std::lock_guard lock(mutex_);
     Erasure erasure;
     for (const Digest& digest : digests) {
       const auto condemned = condemned_.find(digest);
       if (condemned == condemned_.end() || condemned->second > until) continue;
+      if (const std::optional<absl::Duration> leased_until = LiveLease(digest); leased_until.has_value()) {
+        if (!dry_run) condemned->second = *leased_until;
+        continue;
+      }
       if (!dry_run) condemned_.erase(condemned);
       const auto blob = blobs_.find(digest);
       if (blob == blobs_.end() || IsReferenced(digest)) continue;
       ++erasure.blobs;
       erasure.content_bytes += blob->second->size_bytes;
       // Open readers share the pieces.
-      if (!dry_run) blobs_.erase(blob);
+      if (!dry_run) {
+        blobs_.erase(blob);
+        leases_.erase(digest);
+      }
     }
     return erasure;
   }
@@ -245,6 +277,17 @@ class MemoryEngine : public Engine {
   // Under mutex_.
   void Condemn(const Digest& digest) { condemned_.insert_or_assign(digest, Uptime()); }
 
+  // Under mutex_. When the last live lease ends.
+  std::optional<absl::Duration> LiveLease(const Digest& digest) const {
+    std::optional<absl::Duration> live_until;
+    const auto leases = leases_.find(digest);
+    if (leases == leases_.end()) return live_until;
+    for (const auto& [bucket, end] : leases->second) {
+      if (end > Uptime()) live_until = std::max(live_until.value_or(end), end);
+    }
+    return live_until;
+  }
+
   // Under mutex_. Looks at every reference: this engine is for tests.
   bool IsReferenced(const Digest& digest) const {
     for (const auto& [name, bucket] : buckets_) {
@@ -262,6 +305,8 @@ class MemoryEngine : public Engine {
   std::map<Digest, std::shared_ptr<const Pieces>> blobs_;
   std::map<std::string, InBucket, std::less<>> buckets_;
   std::map<Digest, absl::Duration> condemned_;
+  // When the lease of each bucket ends.
+  std::map<Digest, std::map<std::string, absl::Duration>> leases_;
   uint64_t puts_new_ = 0;
   uint64_t puts_deduplicated_ = 0;
   uint64_t deduplicated_bytes_ = 0;

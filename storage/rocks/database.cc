@@ -34,8 +34,8 @@ constexpr size_t kMemtableBytes = size_t{128} << 20;
 constexpr int kOpenFiles = 512;
 
 // In the order of Database's accessors; the two of content come last.
-constexpr const char* kFamilies[] = {"default", "buckets",   "references", "records",
-                                     "links",   "condemned", "gathered",   "ingested"};
+constexpr const char* kFamilies[] = {"default",   "buckets", "references", "records", "links",
+                                     "condemned", "leases",  "gathered",   "ingested"};
 
 // Notes whether RocksDB refuses writes for want of space that a flush or compaction needed.
 class SpaceListener : public rocksdb::EventListener {

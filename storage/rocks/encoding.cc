@@ -23,6 +23,7 @@ enum class Kind : char {
   kNumber = 'i',
   kText = 's',
   kErased = 'e',
+  kLease = 'l',
 };
 
 // The first bytes of a BLAKE3 over kind, key and body. The key's length goes in first, so that no other split
@@ -203,6 +204,21 @@ absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view
     return DamagedRow(absl::StrCat("bucket ", Quoted(name)));
   }
   return row;
+}
+
+std::string LeaseKey(const Digest& digest, BucketId bucket) { return absl::StrCat(digest.view(), BigEndian64(bucket)); }
+
+std::string EncodeLease(absl::string_view key, uint64_t until_ms) {
+  Writer writer;
+  writer.Number64(until_ms);
+  return std::move(writer).Seal(Kind::kLease, key);
+}
+
+absl::StatusOr<uint64_t> DecodeLease(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  const uint64_t until_ms = reader.Number64();
+  if (!reader.CheckFits(Kind::kLease, key) || !reader.rest().empty()) return DamagedRow("a lease");
+  return until_ms;
 }
 
 std::string PieceKey(ContentId content, const PieceId& id) {

@@ -64,6 +64,11 @@ struct BucketRow {
 std::string EncodeBucket(absl::string_view name, const BucketRow& row);
 absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view value);
 
+// FORMAT.md 7.1: lease. Key: digest, bucket id. Value: the uptime at which it ends.
+std::string LeaseKey(const Digest& digest, BucketId bucket);
+std::string EncodeLease(absl::string_view key, uint64_t until_ms);
+absl::StatusOr<uint64_t> DecodeLease(absl::string_view key, absl::string_view value);
+
 // FORMAT.md 6: piece. Key: content id, then PieceId, in order.
 std::string PieceKey(ContentId content, const PieceId& id);
 

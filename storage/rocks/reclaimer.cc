@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/rocks/content_rows.h"
+#include "storage/rocks/leases.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/reference_rows.h"
 #include "storage/rocks/rows.h"
@@ -74,6 +75,12 @@ absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t co
   absl::StatusOr<uint64_t> since_ms = DecodeNumber(digest.view(), **since);
   if (!since_ms.ok()) return since_ms.status();
   if (*since_ms > condemned_until_ms) return absl::OkStatus();
+  absl::StatusOr<std::optional<uint64_t>> leased_until_ms = LiveLease(database_, batch, digest);
+  if (!leased_until_ms.ok()) return leased_until_ms.status();
+  if (leased_until_ms->has_value()) {
+    batch.Put(database_.condemned(), digest.view(), EncodeNumber(digest.view(), **leased_until_ms));
+    return absl::OkStatus();
+  }
   absl::StatusOr<Present> present = FindRecord(database_, batch, digest);
   if (!present.ok()) return present.status();
   // Whatever it turns out to be: once this batch is written it is condemned no more.

@@ -2,8 +2,8 @@
 //
 // How condemned content goes (FORMAT.md 7):
 //
-//   1. EraseCondemned deletes, in one batch, the records of condemned digests that still have no reference, and notes
-//      the content ids whose pieces are to be removed;
+//   1. EraseCondemned deletes, in one batch, the records of condemned digests that still have no reference and no live
+//      lease, and notes the content ids whose pieces are to be removed;
 //   2. from then on nobody can find that content any more, and once no reader holds a pin nobody reads it;
 //   3. RemovePieces removes the pieces of what is not pinned, and then the notes.
 //

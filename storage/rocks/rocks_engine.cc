@@ -15,6 +15,7 @@
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/file_merger.h"
+#include "storage/rocks/leases.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/pins.h"
 #include "storage/rocks/reclaimer.h"
@@ -218,6 +219,13 @@ class RocksEngine : public Engine {
     return page;
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                            absl::Duration until) override {
+    if (absl::Status status = disk_space_.Check(0); !status.ok()) return status;
+    return LeaseContent(*database_, committer_, bucket, digests,
+                        static_cast<uint64_t>(absl::ToInt64Milliseconds(until)));
+  }
+
   absl::Duration Uptime() const override { return absl::Milliseconds(uptime_.now_ms()); }
 
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
@@ -278,6 +286,7 @@ class RocksEngine : public Engine {
 
   // Removes what is left of a deleted bucket, slice by slice, and then the note to do so.
   absl::Status Sweep(BucketId bucket) {
+    if (absl::Status status = EndLeases(*database_, committer_, bucket); !status.ok()) return status;
     const std::string prefix = ReferenceKey(bucket, "");
     while (true) {
       std::vector<std::string> names;

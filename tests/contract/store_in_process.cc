@@ -81,6 +81,11 @@ class InProcess : public StoreUnderTest {
     return store_.ListBuckets(cursor, limit);
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const std::string& bucket, const std::vector<Digest>& digests,
+                                            absl::Duration duration) override {
+    return store_.Lease(bucket, digests, duration);
+  }
+
   absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() override {
     std::vector<VerifyFinding> findings;
     VerifyObserver observer;

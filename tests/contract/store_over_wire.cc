@@ -303,6 +303,21 @@ class OverWire : public StoreUnderTest {
     return page;
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const std::string& bucket, const std::vector<Digest>& digests,
+                                            absl::Duration duration) override {
+    v1::LeaseRequest request;
+    request.set_bucket(bucket);
+    for (const Digest& digest : digests) request.add_digests(std::string(digest.view()));
+    request.set_duration_seconds(static_cast<uint32_t>(absl::ToInt64Seconds(duration)));
+    v1::LeaseResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = references_->Lease(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    std::vector<Digest> missing;
+    for (const std::string& digest : response.missing_digests()) missing.push_back(FromProto(digest));
+    return missing;
+  }
+
   absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() override {
     v1::VerifyRequest request;
     request.set_all(true);

@@ -50,6 +50,8 @@ class StoreUnderTest {
   virtual absl::StatusOr<bool> CreateBucket(const std::string& bucket) = 0;
   virtual absl::StatusOr<bool> DeleteBucket(const std::string& bucket) = 0;
   virtual absl::StatusOr<BucketPage> ListBuckets(const std::string& cursor, uint32_t limit) = 0;
+  virtual absl::StatusOr<std::vector<Digest>> Lease(const std::string& bucket, const std::vector<Digest>& digests,
+                                                    absl::Duration duration) = 0;
   // All findings of a verification of the whole store.
   virtual absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() = 0;
   // The stores under test have no grace period: what lost its last reference is collected at once.

@@ -221,10 +221,26 @@ TEST_F(ReferenceTest, BucketsComeAndGo) {
   EXPECT_TRUE(Says(Get(get).status, StatusCode::NOT_FOUND));
 }
 
+TEST_F(ReferenceTest, LeaseNamesWhatItRefuses) {
+  v1::LeaseResponse response;
+  const auto lease = [&](const v1::LeaseRequest& request) {
+    grpc::ClientContext context;
+    return references_->Lease(&context, request, &response);
+  };
+  v1::LeaseRequest request;
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"0 seconds", "604800"}));
+  request.set_duration_seconds(604'801);
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"604801", "604800"}));
+  request.set_duration_seconds(1);
+  request.add_digests("short");
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"digests[0]", "5", "32"}));
+  request.clear_digests();
+  for (int i = 0; i < 32769; ++i) request.add_digests(std::string(32, 'd'));
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"32769", "32768"}));
+}
+
 TEST_F(ReferenceTest, WhatIsNotBuiltSaysSo) {
   grpc::ClientContext contexts[6];
-  v1::LeaseResponse lease;
-  EXPECT_TRUE(Says(references_->Lease(&contexts[0], {}, &lease), StatusCode::UNIMPLEMENTED, {"Lease is not built"}));
   v1::ScrubResponse scrub;
   EXPECT_TRUE(Says(admin_->Scrub(&contexts[3], {}, &scrub), StatusCode::UNIMPLEMENTED, {"Scrub"}));
   v1::BackupResponse backup;

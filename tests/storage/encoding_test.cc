@@ -71,6 +71,7 @@ TEST(BucketAndCounterRows, NoDamageIsBelieved) {
   ExpectNoDamageIsBelieved(EncodeNumber("n", 77), [](const std::string& value) { return DecodeNumber("n", value); });
   ExpectNoDamageIsBelieved(EncodeErased("n", {Placement::kIngested, 77}),
                            [](const std::string& value) { return DecodeErased("n", value); });
+  ExpectNoDamageIsBelieved(EncodeLease("n", 77), [](const std::string& value) { return DecodeLease("n", value); });
 }
 
 // The bytes on disk, which FORMAT.md describes. If one of these changes, the format has changed.
@@ -91,6 +92,8 @@ TEST(GoldenRows, AreWhatTheFormatSays) {
   EXPECT_EQ(absl::BytesToHexString(EncodeErased("n", {Placement::kIngested, 77})),
             "01024d000000000000004978d0927a82afd9");
   EXPECT_EQ(absl::BytesToHexString(PieceKey(7, {258, 2, 3})), "0000000000000007000001020203");
+  EXPECT_EQ(absl::BytesToHexString(LeaseKey(kDigest, 5)), kDigest.ToHex() + "0000000000000005");
+  EXPECT_EQ(absl::BytesToHexString(EncodeLease("n", 77)), "014d0000000000000004168c792b7c97b4");
   EXPECT_EQ(absl::BytesToHexString(LinkKey(kDigest, 5, "n")), kDigest.ToHex() + "00000000000000056e");
 }
 

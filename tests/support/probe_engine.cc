@@ -135,11 +135,16 @@ class ProbeEngine : public Engine {
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
     return engine_->ListDigests(after, limit);
   }
+  absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                            absl::Duration until) override {
+    return engine_->Lease(bucket, digests, until);
+  }
   absl::Duration Uptime() const override { return engine_->Uptime(); }
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
     return engine_->ListCondemned(after, limit);
   }
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until, bool dry_run) override {
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
+                                         bool dry_run) override {
     return engine_->EraseCondemned(digests, until, dry_run);
   }
   absl::Status Maintain() override { return engine_->Maintain(); }
