@@ -197,8 +197,12 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
   absl::StatusOr<std::unique_ptr<Engine>> engine = OpenRocksEngine(RocksOptions{.data_dir = flags.data});
   if (!engine.ok()) return engine.status();
   WorkerPool hash_workers(std::thread::hardware_concurrency());
-  auto store = std::make_unique<BlobStore>(*std::move(engine),
-                                           BlobStore::Options{.hash_workers = &hash_workers, .collects = true});
+  BlobStore::Options store_options;
+  store_options.hash_workers = &hash_workers;
+  store_options.collects = true;
+  store_options.scrubs = true;
+  store_options.report_finding = [](const VerifyFinding& finding) { spdlog::error("scrub: {}", finding.problem); };
+  auto store = std::make_unique<BlobStore>(*std::move(engine), std::move(store_options));
 
   ServerOptions options;
   options.listen = address;

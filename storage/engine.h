@@ -27,6 +27,12 @@
 
 namespace coffer {
 
+// scrub.h
+class DiskScan;
+struct RowCheck;
+struct ScanLimits;
+struct ScrubState;
+
 // The pieces of one blob that is not published. Used by one thread at a time; discards them when destroyed
 // before Publish has returned OK.
 class Staging {
@@ -62,6 +68,12 @@ class Content {
   virtual ~Content() = default;
 
   virtual uint64_t size_bytes() const = 0;
+
+  // Names what is stored: the same content put anew has another one. 0: not known.
+  virtual uint64_t version() const = 0;
+
+  // Why the content is quarantined; empty if it is not. It may be read all the same, as far as it can be proven.
+  virtual absl::string_view quarantine() const = 0;
 
   // The bytes of a piece, valid until the next call. DATA_LOSS if the engine finds it missing or damaged,
   // UNAVAILABLE if the disk cannot be read.
@@ -111,6 +123,23 @@ struct Condemned {
   absl::StatusOr<absl::Duration> since;
 };
 
+// Content that failed a check and was not put again since.
+struct Quarantined {
+  Digest digest;
+  // For people. DATA_LOSS if the row is damaged.
+  absl::StatusOr<std::string> reason;
+};
+
+// What became of content that was to be quarantined.
+enum class Quarantining {
+  // It is not stored any more, or was put anew: nothing was done.
+  kGone,
+  // What the engine had in memory of it is sound, and was written to the disk anew.
+  kRepaired,
+  // It counts as missing, now or already before.
+  kQuarantined,
+};
+
 // What was erased.
 struct Erasure {
   uint64_t blobs = 0;
@@ -135,10 +164,10 @@ class Engine {
   // no record of reference.digest. reference.size_bytes is not read.
   virtual absl::StatusOr<uint64_t> Bind(const Reference& reference) = 0;
 
-  // Opens and pins. NOT_FOUND if there is no record.
+  // Opens and pins, also what is quarantined. NOT_FOUND if there is no record.
   virtual absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) = 0;
 
-  // The size of a stored blob, or nothing.
+  // The size of a stored blob, or nothing; nothing for one that is quarantined.
   virtual absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) = 0;
 
   // NOT_FOUND, naming the bucket if that is what is missing.
@@ -184,6 +213,31 @@ class Engine {
   // with Maintain. `dry_run`: changes nothing, and returns the same.
   virtual absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
                                                  bool dry_run) = 0;
+
+  // Sets content aside that failed a check, if `version` is still what is stored: from now on it counts as missing, for
+  // Find, Bind, Lease and Publish; Open finds it and says so. Nothing of it is erased, its references stay, and a
+  // publication of the same content takes its place in one step. Version 0 is what stands in a row of the engine's own;
+  // it is looked at again first.
+  virtual absl::StatusOr<Quarantining> Quarantine(const Digest& digest, uint64_t version, absl::string_view reason) = 0;
+
+  // Up to `limit` quarantined digests in byte order, from the first that is > `after`.
+  virtual absl::StatusOr<std::vector<Quarantined>> ListQuarantined(const std::optional<Digest>& after,
+                                                                   size_t limit) = 0;
+
+  // Stored content as it is on the disk, past every cache: a page of it in digest order, from the first digest that is
+  // > `after` (none: from the start), and one blob, which is pinned (NOT_FOUND, DATA_LOSS if its record on the disk is
+  // damaged).
+  virtual absl::StatusOr<std::unique_ptr<DiskScan>> ScanDisk(const std::optional<Digest>& after,
+                                                             const ScanLimits& limits) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Content>> OpenOnDisk(const Digest& digest) = 0;
+
+  // Checks references, records and back-links against each other, about `limit` rows from `cursor` (empty: from the
+  // start). What is found holds in one and the same commit. A reference without a back-link gets one.
+  virtual absl::StatusOr<RowCheck> CheckRows(absl::string_view cursor, size_t limit) = 0;
+
+  // What the scrubber stored last; a new one if it stored nothing.
+  virtual absl::StatusOr<ScrubState> LoadScrubState() = 0;
+  virtual absl::Status StoreScrubState(const ScrubState& state) = 0;
 
   // What is due in the background: gives back the space of erased content that nobody reads any more, and keeps the
   // number of files bounded. To be called every few seconds, by one thread at a time.

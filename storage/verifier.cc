@@ -33,6 +33,7 @@ absl::Status Verifier::ReportProgress() {
 absl::Status Verifier::CheckContent(const Digest& digest, Content& content, ByteRange range) {
   TreeWalk walk(digest, content);
   const uint64_t end = range.offset_bytes + range.length_bytes;
+  bool is_damaged = false;
   uint64_t position = range.offset_bytes / kRowBytes * kRowBytes;
   // At least one round: the empty blob has a digest to prove, too.
   do {
@@ -45,6 +46,7 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
     uint64_t next = row_end;
     const absl::Status status = walk.Row(row, begin_group, end_group).status();
     if (absl::IsDataLoss(status)) {
+      is_damaged = true;
       const ByteRange& damage = walk.damage();
       next = std::max(position, damage.offset_bytes + damage.length_bytes);
       if (absl::Status go_on = Report({digest, damage, std::string(status.message())}); !go_on.ok()) return go_on;
@@ -58,6 +60,7 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
     position = next;
   } while (position < end);
   ++progress_.blobs_checked;
+  if (is_damaged && examine_) examine_(digest);
   return ReportProgress();
 }
 
@@ -87,6 +90,10 @@ absl::Status Verifier::CheckReference(const Reference& reference, bool contents)
   if (absl::IsDataLoss(found.status())) return absl::OkStatus();
   if (!found.ok()) return found.status();
   if (found->has_value()) return absl::OkStatus();
+  // Quarantined content counts as missing, and was reported with its blob.
+  absl::StatusOr<std::unique_ptr<Content>> content = engine_.Open(reference.digest);
+  if (!absl::IsNotFound(content.status()))
+    return absl::IsDataLoss(content.status()) ? absl::OkStatus() : content.status();
   return Report({reference.digest, {}, problem});
 }
 

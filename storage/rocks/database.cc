@@ -34,8 +34,8 @@ constexpr size_t kMemtableBytes = size_t{128} << 20;
 constexpr int kOpenFiles = 512;
 
 // In the order of Database's accessors; the two of content come last.
-constexpr const char* kFamilies[] = {"default",   "buckets", "references", "records", "links",
-                                     "condemned", "leases",  "gathered",   "ingested"};
+constexpr const char* kFamilies[] = {"default",   "buckets", "references",  "records",  "links",
+                                     "condemned", "leases",  "quarantined", "gathered", "ingested"};
 
 // Notes whether RocksDB refuses writes for want of space that a flush or compaction needed.
 class SpaceListener : public rocksdb::EventListener {
@@ -48,6 +48,8 @@ class SpaceListener : public rocksdb::EventListener {
                                reason == rocksdb::BackgroundErrorReason::kFlushNoWAL ||
                                reason == rocksdb::BackgroundErrorReason::kCompaction;
     *waits_for_space_ = in_background && error->IsNoSpace();
+    // Its input is as it was, and whoever reads the damaged place is told so; refusing all writes would make it worse.
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsCorruption()) *error = rocksdb::Status::OK();
   }
   void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
     if (info.new_bg_error.ok()) *waits_for_space_ = false;

@@ -61,8 +61,9 @@ class Database {
   rocksdb::ColumnFamilyHandle* links() const { return families_[4]; }
   rocksdb::ColumnFamilyHandle* condemned() const { return families_[5]; }
   rocksdb::ColumnFamilyHandle* leases() const { return families_[6]; }
-  rocksdb::ColumnFamilyHandle* gathered() const { return families_[7]; }
-  rocksdb::ColumnFamilyHandle* ingested() const { return families_[8]; }
+  rocksdb::ColumnFamilyHandle* quarantined() const { return families_[7]; }
+  rocksdb::ColumnFamilyHandle* gathered() const { return families_[8]; }
+  rocksdb::ColumnFamilyHandle* ingested() const { return families_[9]; }
 
   // What the memtables hold: it will be written to table files.
   uint64_t unflushed_bytes() const { return memtables_->memory_usage(); }

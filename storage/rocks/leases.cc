@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<Digest>> LeaseContent(Database& database, Committer& 
       for (const Digest& digest : slice) {
         absl::StatusOr<Present> present = FindRecord(database, batch, digest);
         if (!present.ok()) return present.status();
-        if (!present->record.has_value()) {
+        if (!present->is_stored()) {
           absent.push_back(digest);
           continue;
         }

@@ -42,7 +42,7 @@ absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> diges
   while (!digests.empty()) {
     const absl::Span<const Digest> slice = digests.subspan(0, kEraseSlice);
     digests.remove_prefix(slice.size());
-    Contents erased;
+    ErasedContents erased;
     Erasure erasure;
     absl::Status status = committer_.Commit(
         0,
@@ -61,14 +61,18 @@ absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> diges
     if (!status.ok()) return status;
     total.blobs += erasure.blobs;
     total.content_bytes += erasure.content_bytes;
-    std::lock_guard lock(mutex_);
-    pending_.merge(erased);
+    Add(std::move(erased));
   }
   return total;
 }
 
-absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, Contents& erased,
-                                 Erasure& erasure) {
+void Reclaimer::Add(ErasedContents erased) {
+  std::lock_guard lock(mutex_);
+  pending_.merge(erased);
+}
+
+absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms,
+                                 ErasedContents& erased, Erasure& erasure) {
   absl::StatusOr<std::optional<std::string>> since = batch.Get(database_.condemned(), digest.view());
   if (!since.ok()) return since.status();
   if (!since->has_value()) return absl::OkStatus();
@@ -92,17 +96,13 @@ absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t co
   if (absl::Status status = RemoveRecord(database_, batch, digest, record); !status.ok()) return status;
   ++erasure.blobs;
   erasure.content_bytes += record.size_bytes;
-  if (record.placement == Placement::kInline) return absl::OkStatus();
-  const Erased note{record.placement, record.size_bytes};
-  const std::string key = ErasedKey(record.content_id);
-  batch.Put(database_.meta(), key, EncodeErased(key, note));
-  erased.emplace(record.content_id, note);
+  NoteErased(database_, batch, record, erased);
   return absl::OkStatus();
 }
 
 absl::Status Reclaimer::RemovePieces() {
   while (true) {
-    Contents slice;
+    ErasedContents slice;
     {
       std::lock_guard lock(mutex_);
       for (auto entry = pending_.begin(); entry != pending_.end() && slice.size() < kRemoveSlice;) {
@@ -121,7 +121,7 @@ absl::Status Reclaimer::RemovePieces() {
   }
 }
 
-absl::Status Reclaimer::RemoveSlice(const Contents& slice) {
+absl::Status Reclaimer::RemoveSlice(const ErasedContents& slice) {
   std::vector<ContentId> ingested;
   for (const auto& [content, erased] : slice) {
     if (erased.placement == Placement::kIngested) ingested.push_back(content);

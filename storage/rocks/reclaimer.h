@@ -10,7 +10,6 @@
 // A crash after 1 leaves the notes, and the next start does 3.
 #pragma once
 
-#include <map>
 #include <mutex>
 
 #include "absl/status/status.h"
@@ -21,6 +20,7 @@
 #include "storage/rocks/database.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/pins.h"
+#include "storage/rocks/reference_rows.h"
 
 namespace coffer::rocks {
 
@@ -38,22 +38,23 @@ class Reclaimer {
   // `dry_run`: returns the same and changes nothing. DATA_LOSS, UNAVAILABLE.
   absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms, bool dry_run);
 
+  // Step 1 was done in a batch of somebody else's, which is written.
+  void Add(ErasedContents erased);
+
   // Step 3. RESOURCE_EXHAUSTED, DATA_LOSS, UNAVAILABLE: what was not removed is tried again by the next call.
   absl::Status RemovePieces();
 
  private:
-  using Contents = std::map<ContentId, Erased>;
-
-  absl::Status EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, Contents& erased,
+  absl::Status EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, ErasedContents& erased,
                         Erasure& erasure);
-  absl::Status RemoveSlice(const Contents& slice);
+  absl::Status RemoveSlice(const ErasedContents& slice);
 
   Database& database_;
   Committer& committer_;
   const Pins& pins_;
   std::mutex mutex_;
   // Erased, and their pieces not removed. Guarded by mutex_.
-  Contents pending_;
+  ErasedContents pending_;
 };
 
 }  // namespace coffer::rocks

@@ -28,6 +28,7 @@
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/reclaimer.h"
 
 namespace coffer::rocks {
 
@@ -40,6 +41,7 @@ struct StagingContext {
   ContentIds& content_ids;
   const DiskSpace& disk_space;
   PublishingDigests& publishing;
+  Reclaimer& reclaimer;
   std::string staging_dir;
   // What sorted files are written with.
   rocksdb::Options ingested_options;

@@ -2,8 +2,10 @@
 //
 // What a lease keeps, and for how long. The stores have no grace period, so a collection takes everything that is
 // garbage and not leased.
+#include <iterator>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "storage/layout.h"
 #include "tests/contract/contract_suite.h"
@@ -48,24 +50,29 @@ TEST_P(StoreContract, ALeaseSavesContentThatIsGarbageAlready) {
 }
 
 TEST_P(StoreContract, ContentGoesWhenItsLastLeaseHasEnded) {
+  std::vector<Digest> going;
+  std::vector<Digest> staying;
   for (const size_t size : kSizes) {
-    const Digest digest = Put("b", "name", RandomBytes(size, 2))->digest;
-    const Digest named = Put("b", "named", RandomBytes(size, 3))->digest;
+    going.push_back(Put("b", "going", RandomBytes(size, 2))->digest);
+    staying.push_back(Put("b", "staying", RandomBytes(size, 3))->digest);
+    const Digest named = Put("b", absl::StrCat("named-", size), RandomBytes(size, 4))->digest;
+    ASSERT_TRUE(store_->Lease("b", {going.back(), named}, kShort).ok());
     // Of two leases of one bucket the longer counts, in either order.
-    ASSERT_TRUE(store_->Lease("b", {digest, named}, 2 * kShort).ok());
-    ASSERT_TRUE(store_->Lease("b", {digest}, kShort).ok());
-    ASSERT_TRUE(store_->Lease("c", {digest}, kShort).ok());
-    ASSERT_TRUE(store_->Delete("b", {"name"}).ok());
-    absl::SleepFor(kShort + absl::Milliseconds(100));
-    EXPECT_EQ(store_->Collect(false)->blobs, 0u);
-    absl::SleepFor(kShort);
-    EXPECT_EQ(store_->Collect(true)->blobs, 1u);
-    EXPECT_EQ(store_->Collect(false)->blobs, 1u);
-    EXPECT_TRUE(absl::IsNotFound(Get(ByDigest(digest)).status()));
-    EXPECT_TRUE(Get("b", "named").ok()) << "it has a name";
-    ASSERT_TRUE(store_->Delete("b", {"named"}).ok());
-    EXPECT_EQ(store_->Collect(false)->blobs, 1u) << "its lease has ended";
+    ASSERT_TRUE(store_->Lease("c", {going.back(), staying.back()}, kShort).ok());
+    ASSERT_TRUE(store_->Lease("b", {staying.back()}, kLong).ok());
+    ASSERT_TRUE(store_->Lease("b", {staying.back()}, kShort).ok());
+    ASSERT_TRUE(store_->Delete("b", {"going", "staying"}).ok());
   }
+  absl::SleepFor(kShort + absl::Milliseconds(100));
+  EXPECT_EQ(store_->Collect(true)->blobs, std::size(kSizes));
+  EXPECT_EQ(store_->Collect(false)->blobs, std::size(kSizes));
+  for (const Digest& digest : going) EXPECT_TRUE(absl::IsNotFound(Get(ByDigest(digest)).status()));
+  for (const Digest& digest : staying) EXPECT_TRUE(Get(ByDigest(digest)).ok());
+  for (const size_t size : kSizes) {
+    EXPECT_TRUE(Get("b", absl::StrCat("named-", size)).ok()) << "it has a name";
+    ASSERT_TRUE(store_->Delete("b", {absl::StrCat("named-", size)}).ok());
+  }
+  EXPECT_EQ(store_->Collect(false)->blobs, std::size(kSizes)) << "their lease has ended";
 }
 
 TEST_P(StoreContract, ALeaseTellsWhatIsMissing) {

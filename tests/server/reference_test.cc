@@ -239,10 +239,32 @@ TEST_F(ReferenceTest, LeaseNamesWhatItRefuses) {
   EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"32769", "32768"}));
 }
 
+TEST_F(ReferenceTest, ScrubTakesItsActionsAndNoOthers) {
+  v1::ScrubResponse response;
+  const auto scrub = [&](int action, uint64_t rate = 0) {
+    v1::ScrubRequest request;
+    request.set_action(static_cast<v1::ScrubRequest::Action>(action));
+    request.set_rate_bytes_per_second(rate);
+    grpc::ClientContext context;
+    response.Clear();
+    return admin_->Scrub(&context, request, &response);
+  };
+  EXPECT_TRUE(Says(scrub(0), StatusCode::INVALID_ARGUMENT, {"action is 0", "1 to 4"}));
+  EXPECT_TRUE(Says(scrub(77), StatusCode::INVALID_ARGUMENT, {"action is 77"}));
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_STATUS), StatusCode::OK));
+  EXPECT_TRUE(response.running());
+  EXPECT_EQ(response.rate_bytes_per_second(), uint64_t{1} << 20) << "the least, for a small store";
+  EXPECT_FALSE(response.has_last_completed_start());
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_SET_RATE, 12345), StatusCode::OK));
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_PAUSE), StatusCode::OK));
+  EXPECT_FALSE(response.running());
+  EXPECT_EQ(response.rate_bytes_per_second(), 12345u);
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_START), StatusCode::OK));
+  EXPECT_TRUE(response.running());
+}
+
 TEST_F(ReferenceTest, WhatIsNotBuiltSaysSo) {
   grpc::ClientContext contexts[6];
-  v1::ScrubResponse scrub;
-  EXPECT_TRUE(Says(admin_->Scrub(&contexts[3], {}, &scrub), StatusCode::UNIMPLEMENTED, {"Scrub"}));
   v1::BackupResponse backup;
   EXPECT_TRUE(Says(admin_->Backup(&contexts[5], {}, &backup), StatusCode::UNIMPLEMENTED, {"Backup"}));
 }
