@@ -103,7 +103,7 @@ absl::StatusOr<std::optional<absl::string_view>> DiskRows::Look(Reader& reader, 
     reader.last_key.clear();
     return ToStatus(rows.status(), absl::StrCat("reading ", reader.path));
   }
-  reader.last_key = std::string(key);
+  reader.last_key.assign(key.data(), key.size());
   if (!rows.Valid() || ToView(rows.key()) != key) return std::optional<absl::string_view>();
   return std::optional<absl::string_view>(ToView(rows.value()));
 }
