@@ -180,6 +180,28 @@ struct BackupResult {
   uint64_t shared_bytes = 0;
 };
 
+// What was reclaimed, or with a dry run would be.
+struct CollectResult {
+  uint64_t blobs = 0;
+  uint64_t content_bytes = 0;
+};
+
+enum class ScrubAction { kStatus, kStart, kPause, kSetRate };
+
+struct ScrubStatus {
+  bool running = false;
+  uint64_t rate_bytes_per_second = 0;  // 0: unlimited
+  uint64_t cycles_completed = 0;
+  // Of the cycle under way, or else of the last one.
+  uint64_t blobs_checked = 0, bytes_checked = 0, rows_checked = 0;
+  uint64_t findings = 0;  // of all cycles
+  uint64_t quarantined_blobs = 0;
+  std::optional<absl::Time> cycle_start;           // empty: none is under way
+  std::optional<absl::Time> last_completed_start;  // empty: none was completed
+  uint64_t age_seconds = 0;                        // since last_completed_start
+  std::string last_failure;                        // empty: none
+};
+
 // One connection to one server. Thread-safe. Calls block their thread.
 class Client {
  public:
@@ -229,6 +251,10 @@ class Client {
   absl::StatusOr<ServerStatus> Status();
   // Takes as long as the server needs: there is no deadline, and it is not repeated.
   absl::StatusOr<BackupResult> Backup(const std::string& name);
+  // Has what is garbage now reclaimed.
+  absl::StatusOr<CollectResult> Collect(bool dry_run);
+  // Controls the server's scrubber; how it stands after that. The rate is for kSetRate.
+  absl::StatusOr<ScrubStatus> Scrub(ScrubAction action, uint64_t rate_bytes_per_second);
 
   // Ends every call under way, and every later one, with CANCELLED. For any thread.
   void Cancel();

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "hashing/kernel.h"
 #include "server/proto_conversion.h"
+#include "server/scrub_control.h"
 #include "server/unary_call.h"
 
 namespace coffer {
@@ -44,9 +45,11 @@ grpc::ServerUnaryReactor* AdminService::Status(grpc::CallbackServerContext* cont
                                      });
 }
 
-grpc::ServerUnaryReactor* AdminService::Scrub(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                              grpc::ByteBuffer*) {
-  return RefuseUnbuilt(context, "Scrub");
+grpc::ServerUnaryReactor* AdminService::Scrub(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) {
+  return RunUnary<v1::ScrubRequest>(
+      backend_, "Scrub", context, request, response,
+      [&store = backend_.store](const v1::ScrubRequest& asked) { return ControlScrubber(store, asked); });
 }
 
 grpc::ServerUnaryReactor* AdminService::Collect(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -21,13 +21,11 @@ absl::StatusOr<v1::StatResponse> StatBlob(BlobStore& store, const v1::StatReques
 }
 
 absl::StatusOr<v1::FindMissingResponse> FindMissingDigests(BlobStore& store, const v1::FindMissingRequest& request) {
-  if (request.lease_seconds() != 0) {
-    return absl::UnimplementedError(
-        absl::StrCat("lease_seconds is ", request.lease_seconds(), ": leases are not built yet, only 0 is allowed"));
-  }
   absl::StatusOr<std::vector<Digest>> digests = DigestsFromWire(request.digests());
   if (!digests.ok()) return digests.status();
-  absl::StatusOr<std::vector<Digest>> missing = store.FindMissing(request.bucket(), *digests);
+  absl::StatusOr<std::vector<Digest>> missing =
+      request.lease_seconds() == 0 ? store.FindMissing(request.bucket(), *digests)
+                                   : store.Lease(request.bucket(), *digests, absl::Seconds(request.lease_seconds()));
   if (!missing.ok()) return missing.status();
   v1::FindMissingResponse response;
   for (const Digest& digest : *missing) response.add_missing_digests(DigestToWire(digest));

@@ -208,6 +208,8 @@ absl::Status Serve(const Flags& flags, const ListenAddress& address, const StopS
     spdlog::error("reclaiming garbage: {}", status.ToString());
   };
   store_options.backup_dir = flags.backup_dir;
+  store_options.scrubs = true;
+  store_options.report_finding = [](const VerifyFinding& finding) { spdlog::error("scrub: {}", finding.problem); };
   auto store = std::make_unique<BlobStore>(*std::move(engine), std::move(store_options));
 
   ServerOptions options;

@@ -110,6 +110,17 @@ absl::StatusOr<v1::ListBucketsResponse> ListAllBuckets(BlobStore& store, const v
   return response;
 }
 
+absl::StatusOr<v1::LeaseResponse> TakeLease(BlobStore& store, const v1::LeaseRequest& request) {
+  absl::StatusOr<std::vector<Digest>> digests = DigestsFromWire(request.digests());
+  if (!digests.ok()) return digests.status();
+  absl::StatusOr<std::vector<Digest>> missing =
+      store.Lease(request.bucket(), *digests, absl::Seconds(request.duration_seconds()));
+  if (!missing.ok()) return missing.status();
+  v1::LeaseResponse response;
+  for (const Digest& digest : *missing) response.add_missing_digests(DigestToWire(digest));
+  return response;
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* ReferenceService::Bind(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -161,9 +172,11 @@ grpc::ServerUnaryReactor* ReferenceService::DeleteBucket(grpc::CallbackServerCon
       [&store = backend_.store](const v1::DeleteBucketRequest& message) { return RemoveBucket(store, message); });
 }
 
-grpc::ServerUnaryReactor* ReferenceService::Lease(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                                  grpc::ByteBuffer*) {
-  return RefuseUnbuilt(context, "Lease");
+grpc::ServerUnaryReactor* ReferenceService::Lease(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return RunUnary<v1::LeaseRequest>(
+      backend_, "Lease", context, request, response,
+      [&store = backend_.store](const v1::LeaseRequest& message) { return TakeLease(store, message); });
 }
 
 }  // namespace coffer

@@ -46,11 +46,4 @@ grpc::ServerUnaryReactor* RunUnary(Backend& backend, absl::string_view rpc, grpc
   return reactor;
 }
 
-// For what is declared and not built.
-inline grpc::ServerUnaryReactor* RefuseUnbuilt(grpc::CallbackServerContext* context, const char* rpc) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, std::string(rpc) + " is not built yet"));
-  return reactor;
-}
-
 }  // namespace coffer

@@ -8,15 +8,16 @@
 namespace coffer {
 
 BlobReader::BlobReader(const Digest& digest, std::unique_ptr<Content> content, std::optional<Reference> reference,
-                       ByteRange range)
+                       ByteRange range, std::function<void(const Digest&)> suspect)
     : digest_(digest),
       content_(std::move(content)),
       reference_(std::move(reference)),
       range_(range),
+      suspect_(std::move(suspect)),
       position_bytes_(range.offset_bytes),
       walk_(digest, *content_) {}
 
-absl::StatusOr<size_t> BlobReader::Read(absl::Span<char> out) {
+absl::StatusOr<size_t> BlobReader::ReadProven(absl::Span<char> out) {
   const uint64_t end = range_.offset_bytes + range_.length_bytes;
   // An empty blob has a digest to prove, too.
   if (content_->size_bytes() == 0) {

@@ -21,8 +21,12 @@ absl::Status CheckLimit(uint32_t limit, uint32_t max) {
 }  // namespace
 
 BlobStore::BlobStore(std::unique_ptr<Engine> engine, Options options)
-    : engine_(std::move(engine)), options_(std::move(options)), collector_(*engine_, options_.grace) {
+    : engine_(std::move(engine)),
+      options_(std::move(options)),
+      collector_(*engine_, options_.grace),
+      scrubber_(*engine_, {.report = options_.report_finding, .page = options_.scrub_page, .now = options_.now}) {
   if (options_.report_collector != nullptr) collector_.Start(options_.report_collector);
+  if (options_.scrubs) scrubber_.Start();
 }
 
 absl::StatusOr<std::unique_ptr<Upload>> BlobStore::BeginUpload(UploadOptions options) {
@@ -49,11 +53,18 @@ std::vector<absl::StatusOr<BatchBlob>> BlobStore::GetBatch(absl::Span<const Blob
     return {blobs.size(), absl::InvalidArgumentError(absl::StrCat("the batch has ", blobs.size(), " blobs: at most ",
                                                                   kMaxBatch, " are allowed"))};
   }
-  return coffer::GetBatch(blobs.size(), [&](size_t i) -> absl::StatusOr<OpenedBlob> {
-    absl::StatusOr<Opened> opened = OpenContent(blobs[i], {});
-    if (!opened.ok()) return opened.status();
-    return OpenedBlob{opened->digest, std::move(opened->content)};
-  });
+  std::vector<std::optional<Digest>> digests(blobs.size());
+  std::vector<absl::StatusOr<BatchBlob>> got =
+      coffer::GetBatch(blobs.size(), [&](size_t i) -> absl::StatusOr<OpenedBlob> {
+        absl::StatusOr<Opened> opened = OpenSound(blobs[i], {});
+        if (!opened.ok()) return opened.status();
+        digests[i] = opened->digest;
+        return OpenedBlob{opened->digest, std::move(opened->content)};
+      });
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (absl::IsDataLoss(got[i].status()) && digests[i].has_value()) scrubber_.Suspect(*digests[i]);
+  }
+  return got;
 }
 
 absl::StatusOr<BlobStore::Opened> BlobStore::OpenContent(const BlobSelector& blob, ByteRange range) {
@@ -94,11 +105,18 @@ absl::StatusOr<BlobStore::Opened> BlobStore::OpenContent(const BlobSelector& blo
   return opened;
 }
 
-absl::StatusOr<std::unique_ptr<BlobReader>> BlobStore::Open(const BlobSelector& blob, ByteRange range) {
+absl::StatusOr<BlobStore::Opened> BlobStore::OpenSound(const BlobSelector& blob, ByteRange range) {
   absl::StatusOr<Opened> opened = OpenContent(blob, range);
+  if (!opened.ok() || opened->content->quarantine().empty()) return opened;
+  return absl::DataLossError(absl::StrCat("blob ", opened->digest.ToHex(),
+                                          " is quarantined until it is put again: ", opened->content->quarantine()));
+}
+
+absl::StatusOr<std::unique_ptr<BlobReader>> BlobStore::Open(const BlobSelector& blob, ByteRange range) {
+  absl::StatusOr<Opened> opened = OpenSound(blob, range);
   if (!opened.ok()) return opened.status();
   return std::make_unique<BlobReader>(opened->digest, std::move(opened->content), std::move(opened->reference),
-                                      opened->range);
+                                      opened->range, [this](const Digest& digest) { scrubber_.Suspect(digest); });
 }
 
 absl::StatusOr<BlobInfo> BlobStore::Stat(const BlobSelector& blob) {
@@ -135,6 +153,26 @@ absl::StatusOr<std::vector<Digest>> BlobStore::FindMissing(absl::string_view buc
     if (!found.ok() || !found->has_value()) missing.push_back(digest);
   }
   return missing;
+}
+
+absl::StatusOr<std::vector<Digest>> BlobStore::Lease(absl::string_view bucket, absl::Span<const Digest> digests,
+                                                     absl::Duration duration) {
+  const Bucket in{BucketOrDefault(bucket), options_.now()};
+  if (absl::Status status = CheckBucket(in.name); !status.ok()) return status;
+  if (digests.size() > kMaxFindMissing) {
+    return absl::InvalidArgumentError(absl::StrCat(digests.size(), " digests are to be leased in one call: at most ",
+                                                   kMaxFindMissing, " are allowed"));
+  }
+  if (duration < absl::Seconds(1) || duration > kMaxLease) {
+    return absl::InvalidArgumentError(absl::StrCat("a lease of ", absl::ToInt64Seconds(duration), " seconds: 1 to ",
+                                                   absl::ToInt64Seconds(kMaxLease), " are allowed"));
+  }
+  std::vector<Digest> each_once;
+  absl::flat_hash_set<Digest> seen;
+  for (const Digest& digest : digests) {
+    if (seen.insert(digest).second) each_once.push_back(digest);
+  }
+  return engine_->Lease(in, each_once, engine_->Uptime() + duration);
 }
 
 absl::StatusOr<Reference> BlobStore::Bind(std::string bucket, std::string name, const Digest& digest,
@@ -226,8 +264,13 @@ absl::StatusOr<BucketPage> BlobStore::ListBuckets(absl::string_view cursor, uint
   return result;
 }
 
+Verifier BlobStore::VerifierFor(const VerifyObserver& observer) {
+  // If it cannot be quarantined the damage is reported all the same, and every reader meets it again.
+  return Verifier(*engine_, observer, [this](const Digest& digest) { scrubber_.Examine(digest).IgnoreError(); });
+}
+
 absl::Status BlobStore::VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer) {
-  Verifier verifier(*engine_, observer);
+  Verifier verifier = VerifierFor(observer);
   absl::StatusOr<Opened> opened = OpenContent(blob, range);
   if (absl::IsDataLoss(opened.status())) {
     const auto* digest = std::get_if<Digest>(&blob.by);
@@ -240,10 +283,24 @@ absl::Status BlobStore::VerifyBlob(const BlobSelector& blob, ByteRange range, co
 absl::Status BlobStore::VerifyBucket(absl::string_view bucket, const VerifyObserver& observer) {
   const std::string in = BucketOrDefault(bucket);
   if (absl::Status status = CheckBucket(in); !status.ok()) return status;
-  return Verifier(*engine_, observer).CheckBucket(in, true);
+  return VerifierFor(observer).CheckBucket(in, true);
 }
 
-absl::Status BlobStore::VerifyAll(const VerifyObserver& observer) { return Verifier(*engine_, observer).CheckAll(); }
+absl::Status BlobStore::VerifyAll(const VerifyObserver& observer) { return VerifierFor(observer).CheckAll(); }
+
+absl::StatusOr<uint64_t> BlobStore::CountQuarantined() {
+  constexpr size_t kPage = 1000;
+  uint64_t count = 0;
+  std::optional<Digest> after;
+  while (count < kMaxQuarantined) {
+    absl::StatusOr<std::vector<Quarantined>> page = engine_->ListQuarantined(after, kPage);
+    if (!page.ok()) return page.status();
+    count += page->size();
+    if (page->size() < kPage) break;
+    after = page->back().digest;
+  }
+  return count;
+}
 
 absl::StatusOr<BackupSummary> BlobStore::Backup(absl::string_view name) {
   if (absl::Status status = CheckBackupName(name); !status.ok()) return status;

@@ -24,6 +24,8 @@
 #include "storage/collector.h"
 #include "storage/engine.h"
 #include "storage/reference.h"
+#include "storage/scrub.h"
+#include "storage/scrubber.h"
 #include "storage/upload.h"
 #include "storage/verifier.h"
 
@@ -65,6 +67,12 @@ class BlobStore {
     std::function<void(const absl::Status&)> report_collector = nullptr;
     // Where backups go; empty: there are none.
     std::string backup_dir = {};
+    // Check what is stored by a thread of the store's own.
+    bool scrubs = false;
+    // Hears of what the scrubber finds; from any thread. May be empty.
+    std::function<void(const VerifyFinding&)> report_finding = {};
+    // How much it looks at together.
+    ScanLimits scrub_page = {};
     // Stamps references and buckets; replaced in tests.
     std::function<absl::Time()> now = absl::Now;
   };
@@ -83,15 +91,16 @@ class BlobStore {
   // one gets INVALID_ARGUMENT.
   std::vector<absl::StatusOr<BatchBlob>> GetBatch(absl::Span<const BlobSelector> blobs);
 
-  // Opens a range of a blob for one pass of verified reading. The reader pins what it reads: later deletes and
+  // Opens a range of a blob for one pass of verified reading. DATA_LOSS, saying why, if the blob is quarantined. Damage
+  // that is read makes the scrubber look at the blob. The reader pins what it reads: later deletes and
   // overwrites do not touch it. NOT_FOUND; INVALID_ARGUMENT if the range starts behind the end.
   absl::StatusOr<std::unique_ptr<BlobReader>> Open(const BlobSelector& blob, ByteRange range);
 
   // Size and reference, no content. NOT_FOUND.
   absl::StatusOr<BlobInfo> Stat(const BlobSelector& blob);
 
-  // Those of `digests` that are not stored, in order, each once; one whose record is damaged counts as missing, for
-  // putting it heals it. INVALID_ARGUMENT above kMaxFindMissing.
+  // Those of `digests` that are not stored, in order, each once; what is quarantined or has a damaged record counts as
+  // missing, for putting it heals it. INVALID_ARGUMENT above kMaxFindMissing.
   absl::StatusOr<std::vector<Digest>> FindMissing(absl::string_view bucket, absl::Span<const Digest> digests);
 
   // Points (bucket, name) at stored content, making the bucket; an empty name means the digest's hex. Replaces
@@ -117,8 +126,16 @@ class BlobStore {
 
   absl::StatusOr<BucketPage> ListBuckets(absl::string_view cursor, uint32_t limit);
 
+  // Keeps what is stored of `digests` alive for `duration` of served time without a reference, for `bucket`, which is
+  // made if it does not exist: no delete takes it before, but that of the bucket. Returns what is not stored and so not
+  // leased, in order, each once. INVALID_ARGUMENT above kMaxFindMissing, and for a duration that is not 1 second to
+  // kMaxLease. After another error some may be leased.
+  absl::StatusOr<std::vector<Digest>> Lease(absl::string_view bucket, absl::Span<const Digest> digests,
+                                            absl::Duration duration);
+
   // Check every byte of: a range of one blob; all that a bucket names; the whole store. Damage goes to
-  // observer.finding and the call still returns OK (verifier.h); NOT_FOUND if the blob or bucket does not exist.
+  // observer.finding and the call still returns OK (verifier.h), and what is damaged on the disk is quarantined;
+  // NOT_FOUND if the blob or bucket does not exist.
   absl::Status VerifyBlob(const BlobSelector& blob, ByteRange range, const VerifyObserver& observer);
   absl::Status VerifyBucket(absl::string_view bucket, const VerifyObserver& observer);
   absl::Status VerifyAll(const VerifyObserver& observer);
@@ -132,6 +149,12 @@ class BlobStore {
   // DATA_LOSS, and no backup, if something in the store is damaged.
   absl::StatusOr<BackupSummary> Backup(absl::string_view name);
 
+  // Checks everything on the disk, and decides what is quarantined (scrubber.h).
+  Scrubber& scrubber() { return scrubber_; }
+
+  // How many blobs are quarantined: content that failed a check and was not put again since. Counts to kMaxQuarantined.
+  absl::StatusOr<uint64_t> CountQuarantined();
+
   EngineStatus GetStatus() const;
 
   // Since the start: uploads that more than one thread has hashed.
@@ -140,6 +163,10 @@ class BlobStore {
   static constexpr uint32_t kDefaultPage = 1000;
   static constexpr uint32_t kMaxPage = 10000;
   static constexpr size_t kMaxFindMissing = 32768;
+  // Whoever has more has lost the disk.
+  static constexpr uint64_t kMaxQuarantined = 100'000;
+  // A client that needs longer renews it; an abandoned one shall not keep garbage for ever.
+  static constexpr absl::Duration kMaxLease = absl::Hours(7 * 24);
   static constexpr size_t kMaxDelete = 1024;
 
  private:
@@ -152,11 +179,15 @@ class BlobStore {
   };
 
   absl::StatusOr<Opened> OpenContent(const BlobSelector& blob, ByteRange range);
+  // The same to be read: DATA_LOSS for what is quarantined.
+  absl::StatusOr<Opened> OpenSound(const BlobSelector& blob, ByteRange range);
+  Verifier VerifierFor(const VerifyObserver& observer);
 
   const std::unique_ptr<Engine> engine_;
   const Options options_;
   std::atomic<uint64_t> hashed_in_parallel_ = 0;
   Collector collector_;
+  Scrubber scrubber_;
 };
 
 }  // namespace coffer

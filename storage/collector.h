@@ -4,7 +4,8 @@
 //
 //   1. whoever takes a reference away condemns what it named, in the same commit;
 //   2. content that has been condemned for the grace period is looked at again in a commit of its own: if it has a
-//      reference it is condemned no more, otherwise it is erased, and nobody finds it from then on;
+//      reference it is condemned no more, if it is leased it stays condemned, otherwise it is erased, and nobody finds
+//      it from then on;
 //   3. its space is given back when the last reader has let it go.
 //
 // A put or bind that comes before 2 keeps the content; one that comes after finds nothing and stores it again. The
@@ -32,8 +33,8 @@ class Collector {
   // Stops after the slice under way.
   ~Collector();
 
-  // Starts a thread that collects every few seconds. What fails is tried again; the first failure of a row of equal ones
-  // goes to `report`, on that thread.
+  // Starts a thread that collects every few seconds. What fails is tried again; the first failure of a row of equal
+  // ones goes to `report`, on that thread.
   void Start(std::function<void(const absl::Status&)> report);
 
   // Collects once, in the calling thread; waits for another one that does. `dry_run`: tells what would be erased, and

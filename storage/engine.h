@@ -27,6 +27,12 @@
 
 namespace coffer {
 
+// scrub.h
+class DiskScan;
+struct RowCheck;
+struct ScanLimits;
+struct ScrubState;
+
 // The pieces of one blob that is not published. Used by one thread at a time; discards them when destroyed
 // before Publish has returned OK.
 class Staging {
@@ -62,6 +68,12 @@ class Content {
   virtual ~Content() = default;
 
   virtual uint64_t size_bytes() const = 0;
+
+  // Names what is stored: the same content put anew has another one. 0: not known.
+  virtual uint64_t version() const = 0;
+
+  // Why the content is quarantined; empty if it is not. It may be read all the same, as far as it can be proven.
+  virtual absl::string_view quarantine() const = 0;
 
   // The bytes of a piece, valid until the next call. DATA_LOSS if the engine finds it missing or damaged,
   // UNAVAILABLE if the disk cannot be read.
@@ -104,11 +116,28 @@ struct ListedBucket {
   absl::StatusOr<Bucket> bucket;
 };
 
-// Content that lost a reference.
+// Content that lost a reference or has a lease.
 struct Condemned {
   Digest digest;
-  // Uptime of the last loss. DATA_LOSS if the row is damaged.
+  // Uptime of the last loss, or at which the last lease ends. DATA_LOSS if the row is damaged.
   absl::StatusOr<absl::Duration> since;
+};
+
+// Content that failed a check and was not put again since.
+struct Quarantined {
+  Digest digest;
+  // For people. DATA_LOSS if the row is damaged.
+  absl::StatusOr<std::string> reason;
+};
+
+// What became of content that was to be quarantined.
+enum class Quarantining {
+  // It is not stored any more, or was put anew: nothing was done.
+  kGone,
+  // What the engine had in memory of it is sound, and was written to the disk anew.
+  kRepaired,
+  // It counts as missing, now or already before.
+  kQuarantined,
 };
 
 // What was erased.
@@ -143,10 +172,10 @@ class Engine {
   // no record of reference.digest. reference.size_bytes is not read.
   virtual absl::StatusOr<uint64_t> Bind(const Reference& reference) = 0;
 
-  // Opens and pins. NOT_FOUND if there is no record.
+  // Opens and pins, also what is quarantined. NOT_FOUND if there is no record.
   virtual absl::StatusOr<std::unique_ptr<Content>> Open(const Digest& digest) = 0;
 
-  // The size of a stored blob, or nothing.
+  // The size of a stored blob, or nothing; nothing for one that is quarantined.
   virtual absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) = 0;
 
   // NOT_FOUND, naming the bucket if that is what is missing.
@@ -163,8 +192,8 @@ class Engine {
   // Returns false if it existed.
   virtual absl::StatusOr<bool> CreateBucket(const Bucket& bucket) = 0;
 
-  // Removes the bucket and all its names in one step. Returns false if it did not exist. After an error the names may
-  // be gone all the same; what is left of them goes with the next start.
+  // Removes the bucket and all its names in one step, and ends its leases. Returns false if it did not exist. After an
+  // error the names may be gone all the same; what is left of them goes with the next start.
   virtual absl::StatusOr<bool> DeleteBucket(absl::string_view bucket) = 0;
 
   // Up to `limit` buckets in byte order, with names > `after`.
@@ -173,19 +202,50 @@ class Engine {
   // Up to `limit` stored digests in byte order, from the first that is > `after` (none: from the start).
   virtual absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) = 0;
 
-  // Time that this store has been served, over all processes. Grace periods are measured by it, so that neither a
-  // clock that jumps nor a time out of service ages anything.
+  // Keeps what is stored of `digests` for `bucket`, which is made if it is absent, until `until` (uptime): it is not
+  // erased before, whatever is deleted. A lease of the bucket on the same content that lasts longer stays. Returns
+  // those that are not stored and so not leased. After an error some may be leased.
+  virtual absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                                    absl::Duration until) = 0;
+
+  // Time that this store has been served, over all processes. Grace periods and leases are measured by it, so that
+  // neither a clock that jumps nor a time out of service ages anything.
   virtual absl::Duration Uptime() const = 0;
 
-  // Up to `limit` digests in byte order, from the first that is > `after`, that lost a reference and were not looked at
-  // since: content that may be garbage.
+  // Up to `limit` digests in byte order, from the first that is > `after`, that lost a reference or had a lease and
+  // were not looked at since: content that may be garbage.
   virtual absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) = 0;
 
-  // Erases, of `digests`, what was condemned at or before `until` (uptime) and has no reference; what has one is
-  // condemned no more. A reader that is open keeps its content. Space comes back with Maintain. `dry_run`: changes
-  // nothing, and returns the same.
+  // Erases, of `digests`, what was condemned at or before `until` (uptime) and has neither a reference nor a live
+  // lease; what has a reference alone is condemned no more. A reader that is open keeps its content. Space comes back
+  // with Maintain. `dry_run`: changes nothing, and returns the same.
   virtual absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
                                                  bool dry_run) = 0;
+
+  // Sets content aside that failed a check, if `version` is still what is stored: from now on it counts as missing, for
+  // Find, Bind, Lease and Publish; Open finds it and says so. Nothing of it is erased, its references stay, and a
+  // publication of the same content takes its place in one step. Version 0 is what stands in a row of the engine's own;
+  // it is looked at again first.
+  virtual absl::StatusOr<Quarantining> Quarantine(const Digest& digest, uint64_t version, absl::string_view reason) = 0;
+
+  // Up to `limit` quarantined digests in byte order, from the first that is > `after`.
+  virtual absl::StatusOr<std::vector<Quarantined>> ListQuarantined(const std::optional<Digest>& after,
+                                                                   size_t limit) = 0;
+
+  // Stored content as it is on the disk, past every cache: a page of it in digest order, from the first digest that is
+  // > `after` (none: from the start), and one blob, which is pinned (NOT_FOUND, DATA_LOSS if its record on the disk is
+  // damaged).
+  virtual absl::StatusOr<std::unique_ptr<DiskScan>> ScanDisk(const std::optional<Digest>& after,
+                                                             const ScanLimits& limits) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Content>> OpenOnDisk(const Digest& digest) = 0;
+
+  // Checks references, records and back-links against each other, about `limit` rows from `cursor` (empty: from the
+  // start). What is found holds in one and the same commit. A reference without a back-link gets one.
+  virtual absl::StatusOr<RowCheck> CheckRows(absl::string_view cursor, size_t limit) = 0;
+
+  // What the scrubber stored last; a new one if it stored nothing.
+  virtual absl::StatusOr<ScrubState> LoadScrubState() = 0;
+  virtual absl::Status StoreScrubState(const ScrubState& state) = 0;
 
   // What is due in the background: gives back the space of erased content that nobody reads any more, and keeps the
   // number of files bounded. To be called every few seconds, by one thread at a time.

@@ -33,6 +33,7 @@ absl::Status Verifier::ReportProgress() {
 absl::Status Verifier::CheckContent(const Digest& digest, Content& content, ByteRange range) {
   TreeWalk walk(digest, content);
   const uint64_t end = range.offset_bytes + range.length_bytes;
+  bool is_damaged = false;
   uint64_t position = range.offset_bytes / kRowBytes * kRowBytes;
   // At least one round: the empty blob has a digest to prove, too.
   do {
@@ -45,6 +46,7 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
     uint64_t next = row_end;
     const absl::Status status = walk.Row(row, begin_group, end_group).status();
     if (absl::IsDataLoss(status)) {
+      is_damaged = true;
       const ByteRange& damage = walk.damage();
       next = std::max(position, damage.offset_bytes + damage.length_bytes);
       if (absl::Status go_on = Report({digest, damage, std::string(status.message())}); !go_on.ok()) return go_on;
@@ -58,6 +60,7 @@ absl::Status Verifier::CheckContent(const Digest& digest, Content& content, Byte
     position = next;
   } while (position < end);
   ++progress_.blobs_checked;
+  if (is_damaged && examine_) examine_(digest);
   return ReportProgress();
 }
 
@@ -84,7 +87,8 @@ absl::Status Verifier::ReportMissing(const Reference& reference) {
   if (!(now->digest == reference.digest)) return absl::OkStatus();
   absl::StatusOr<std::optional<uint64_t>> found = engine_.Find(reference.digest);
   if (found.ok() && found->has_value()) return absl::OkStatus();
-  return Report({reference.digest, {},
+  return Report({reference.digest,
+                 {},
                  absl::StrCat("name ", Quoted(reference.name), " of bucket ", Quoted(reference.bucket),
                               " stands for blob ", reference.digest.ToHex(), ", which is not stored")});
 }
@@ -95,7 +99,12 @@ absl::Status Verifier::CheckReference(const Reference& reference, bool contents)
   // A damaged record is reported with its blob.
   if (absl::IsDataLoss(found.status())) return absl::OkStatus();
   if (!found.ok()) return found.status();
-  return found->has_value() ? absl::OkStatus() : ReportMissing(reference);
+  if (found->has_value()) return absl::OkStatus();
+  // Quarantined content counts as missing, and was reported with its blob.
+  absl::StatusOr<std::unique_ptr<Content>> content = engine_.Open(reference.digest);
+  if (absl::IsDataLoss(content.status())) return absl::OkStatus();
+  if (content.ok()) return absl::OkStatus();
+  return absl::IsNotFound(content.status()) ? ReportMissing(reference) : content.status();
 }
 
 absl::Status Verifier::CheckBucket(absl::string_view bucket, bool contents) {

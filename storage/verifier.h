@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -43,8 +44,12 @@ struct VerifyObserver {
 // means that not everything in scope was looked at (CANCELLED, UNAVAILABLE, NOT_FOUND).
 class Verifier {
  public:
-  // Both are borrowed.
-  Verifier(Engine& engine, const VerifyObserver& observer) : engine_(engine), observer_(observer) {}
+  // Hears of each blob in which damage was found, once it was reported.
+  using Examine = std::function<void(const Digest&)>;
+
+  // Both are borrowed. `examine` may be empty.
+  Verifier(Engine& engine, const VerifyObserver& observer, Examine examine = {})
+      : engine_(engine), observer_(observer), examine_(std::move(examine)) {}
 
   // `range` lies within the blob and is resolved.
   absl::Status CheckContent(const Digest& digest, Content& content, ByteRange range);
@@ -71,6 +76,7 @@ class Verifier {
 
   Engine& engine_;
   const VerifyObserver& observer_;
+  const Examine examine_;
   VerifyProgress progress_;
 };
 

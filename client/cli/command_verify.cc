@@ -2,9 +2,15 @@
 //
 // coffer verify: has the server read content again and check every byte. Damage goes to stdout as
 // "DIGEST  bytes [BEGIN, END)  PROBLEM" and makes the exit code 3.
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/progress.h"
+#include "client/cli/sums_file.h"
 
 namespace coffer::client::cli {
 namespace {
@@ -52,6 +58,25 @@ void VerifyOne(Session& session, const std::string& what, const VerifyOptions& o
   }
 }
 
+// `-c`: each digest that a file of sums lists, under the name that stands there. "-": stdin.
+void VerifyListed(Session& session, const std::string& bucket, const std::string& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path);
+  std::istream& in = path == "-" ? std::cin : file;
+  if (!in) return session.failures().Report(path, absl::ErrnoToStatus(errno, "cannot be read"));
+  size_t number = 0;
+  for (std::string line; !session.stopped() && std::getline(in, line);) {
+    ++number;
+    const absl::StatusOr<SumLine> sum = ParseSumLine(line);
+    if (sum.ok()) {
+      VerifyOne(session, sum->name, {.scope = Selector{bucket, sum->digest}});
+    } else {
+      session.failures().Report(absl::StrCat(path, ":", number), sum.status());
+    }
+  }
+  if (in.bad()) session.failures().Report(path, absl::ErrnoToStatus(errno, "cannot be read"));
+}
+
 }  // namespace
 
 void AddVerify(CLI::App& app, Command* chosen) {
@@ -61,11 +86,18 @@ void AddVerify(CLI::App& app, Command* chosen) {
   CLI::Option* blobs = AddOperands(*command, "BLOB", "Names or digests; none, with -b: all of the bucket");
   CLI::Option* bucket_option = AddBucketOption(*command, bucket.get());
   command->add_flag("--all", *all, "Every blob of the store")->excludes(blobs)->excludes(bucket_option);
+  CLI::Option* sums =
+      AddVerbatim(*command, "-c,--check", "Every digest that this file lists in lines of b3sum; - for stdin");
+  sums->excludes(blobs);
   command->callback([=] {
-    if (!*all && blobs->count() == 0 && bucket_option->count() == 0) {
-      throw CLI::RequiredError("BLOB, -b BUCKET or --all");
+    if (!*all && blobs->count() == 0 && bucket_option->count() == 0 && sums->count() == 0) {
+      throw CLI::RequiredError("BLOB, -b BUCKET, -c FILE or --all");
     }
     *chosen = [=](Session& session) {
+      if (sums->count() > 0) {
+        for (const std::string& path : sums->results()) VerifyListed(session, *bucket, path);
+        return;
+      }
       if (*all) return VerifyOne(session, "store", {.scope = WholeStore{}});
       if (blobs->count() == 0) {
         return VerifyOne(session, absl::StrCat("bucket ", *bucket), {.scope = WholeBucket{*bucket}});

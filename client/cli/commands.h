@@ -21,6 +21,8 @@ void AddVerify(CLI::App& app, Command* chosen);
 void AddBucket(CLI::App& app, Command* chosen);
 void AddStatus(CLI::App& app, Command* chosen);
 void AddBackup(CLI::App& app, Command* chosen);
+void AddGc(CLI::App& app, Command* chosen);
+void AddScrub(CLI::App& app, Command* chosen);
 void AddHash(CLI::App& app, Command* chosen);
 
 // `get --prefix`: everything that starts with `prefix`, to files below `directory`.

@@ -131,6 +131,8 @@ int Main(int argc, char** argv) {
   AddBucket(app, &command);
   AddStatus(app, &command);
   AddBackup(app, &command);
+  AddGc(app, &command);
+  AddScrub(app, &command);
   AddHash(app, &command);
   std::vector<const char*> line(argv, argv + argc);
   if (argc > 1 && line[1] == std::string("help")) {

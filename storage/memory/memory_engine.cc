@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/memory/memory_engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "storage/scrub.h"
 
 namespace coffer {
 namespace {
@@ -15,6 +19,8 @@ namespace {
 struct Pieces {
   std::map<PieceId, std::string> by_id;
   uint64_t size_bytes = 0;
+  // Content::version.
+  uint64_t version = 0;
 };
 
 class MemoryEngine;
@@ -35,9 +41,12 @@ class MemoryStaging : public Staging {
 
 class MemoryContent : public Content {
  public:
-  explicit MemoryContent(std::shared_ptr<const Pieces> pieces) : pieces_(std::move(pieces)) {}
+  MemoryContent(std::shared_ptr<const Pieces> pieces, std::string quarantine)
+      : pieces_(std::move(pieces)), quarantine_(std::move(quarantine)) {}
 
   uint64_t size_bytes() const override { return pieces_->size_bytes; }
+  uint64_t version() const override { return pieces_->version; }
+  absl::string_view quarantine() const override { return quarantine_; }
 
   absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
     const auto found = pieces_->by_id.find(id);
@@ -47,6 +56,29 @@ class MemoryContent : public Content {
 
  private:
   const std::shared_ptr<const Pieces> pieces_;
+  const std::string quarantine_;
+};
+
+// A page of the digests at the time when it was begun.
+class MemoryScan : public DiskScan {
+ public:
+  MemoryScan(Engine& engine, std::vector<Digest> digests) : engine_(engine), digests_(std::move(digests)) {}
+
+  absl::StatusOr<std::optional<ScannedBlob>> Next() override {
+    if (next_ == digests_.size()) return std::optional<ScannedBlob>();
+    const Digest& digest = digests_[next_++];
+    ScannedBlob blob{digest, "", false, engine_.Open(digest)};
+    blob.is_quarantined = blob.content.ok() && !(*blob.content)->quarantine().empty();
+    return std::optional<ScannedBlob>(std::move(blob));
+  }
+  std::optional<Digest> last() const override {
+    return digests_.empty() ? std::optional<Digest>() : std::optional<Digest>(digests_.back());
+  }
+
+ private:
+  Engine& engine_;
+  const std::vector<Digest> digests_;
+  size_t next_ = 0;
 };
 
 class MemoryEngine : public Engine {
@@ -74,7 +106,7 @@ class MemoryEngine : public Engine {
   absl::StatusOr<uint64_t> Bind(const Reference& reference) override {
     std::lock_guard lock(mutex_);
     const auto blob = blobs_.find(reference.digest);
-    if (blob == blobs_.end()) return BlobNotFound(reference.digest);
+    if (blob == blobs_.end() || quarantined_.contains(reference.digest)) return BlobNotFound(reference.digest);
     Reference sized = reference;
     sized.size_bytes = blob->second->size_bytes;
     SetReference(sized);
@@ -85,13 +117,14 @@ class MemoryEngine : public Engine {
     std::lock_guard lock(mutex_);
     const auto blob = blobs_.find(digest);
     if (blob == blobs_.end()) return BlobNotFound(digest);
-    return std::make_unique<MemoryContent>(blob->second);
+    const auto quarantined = quarantined_.find(digest);
+    return std::make_unique<MemoryContent>(blob->second, quarantined == quarantined_.end() ? "" : quarantined->second);
   }
 
   absl::StatusOr<std::optional<uint64_t>> Find(const Digest& digest) override {
     std::lock_guard lock(mutex_);
     const auto blob = blobs_.find(digest);
-    if (blob == blobs_.end()) return std::optional<uint64_t>();
+    if (blob == blobs_.end() || quarantined_.contains(digest)) return std::optional<uint64_t>();
     return std::optional<uint64_t>(blob->second->size_bytes);
   }
 
@@ -143,6 +176,9 @@ class MemoryEngine : public Engine {
     const auto in = buckets_.find(bucket);
     if (in == buckets_.end()) return false;
     for (const auto& [name, reference] : in->second.references) Condemn(reference.digest);
+    for (auto& [digest, leases] : leases_) {
+      if (leases.erase(std::string(bucket)) > 0) Condemn(digest);
+    }
     buckets_.erase(in);
     return true;
   }
@@ -164,6 +200,24 @@ class MemoryEngine : public Engine {
     return page;
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                            absl::Duration until) override {
+    std::lock_guard lock(mutex_);
+    buckets_.try_emplace(bucket.name, InBucket{bucket.created, {}});
+    std::vector<Digest> missing;
+    for (const Digest& digest : digests) {
+      if (!blobs_.contains(digest) || quarantined_.contains(digest)) {
+        missing.push_back(digest);
+        continue;
+      }
+      absl::Duration& end = leases_[digest].try_emplace(bucket.name, until).first->second;
+      end = std::max(end, until);
+      absl::Duration& since = condemned_.try_emplace(digest, until).first->second;
+      since = std::max(since, until);
+    }
+    return missing;
+  }
+
   absl::Duration Uptime() const override { return absl::FromChrono(std::chrono::steady_clock::now() - start_); }
 
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
@@ -174,21 +228,73 @@ class MemoryEngine : public Engine {
     return page;
   }
 
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until, bool dry_run) override {
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
+                                         bool dry_run) override {
     std::lock_guard lock(mutex_);
     Erasure erasure;
     for (const Digest& digest : digests) {
       const auto condemned = condemned_.find(digest);
       if (condemned == condemned_.end() || condemned->second > until) continue;
+      if (const std::optional<absl::Duration> leased_until = LiveLease(digest); leased_until.has_value()) {
+        if (!dry_run) condemned->second = *leased_until;
+        continue;
+      }
       if (!dry_run) condemned_.erase(condemned);
       const auto blob = blobs_.find(digest);
       if (blob == blobs_.end() || IsReferenced(digest)) continue;
       ++erasure.blobs;
       erasure.content_bytes += blob->second->size_bytes;
       // Open readers share the pieces.
-      if (!dry_run) blobs_.erase(blob);
+      if (!dry_run) {
+        blobs_.erase(blob);
+        leases_.erase(digest);
+        quarantined_.erase(digest);
+      }
     }
     return erasure;
+  }
+
+  absl::StatusOr<Quarantining> Quarantine(const Digest& digest, uint64_t version, absl::string_view reason) override {
+    std::lock_guard lock(mutex_);
+    const auto blob = blobs_.find(digest);
+    if (blob == blobs_.end() || blob->second->version != version) return Quarantining::kGone;
+    quarantined_.try_emplace(digest, reason);
+    return Quarantining::kQuarantined;
+  }
+
+  absl::StatusOr<std::vector<Quarantined>> ListQuarantined(const std::optional<Digest>& after, size_t limit) override {
+    std::lock_guard lock(mutex_);
+    std::vector<Quarantined> page;
+    auto next = after.has_value() ? quarantined_.upper_bound(*after) : quarantined_.begin();
+    for (; next != quarantined_.end() && page.size() < limit; ++next) page.push_back({next->first, next->second});
+    return page;
+  }
+
+  absl::StatusOr<std::unique_ptr<DiskScan>> ScanDisk(const std::optional<Digest>& after,
+                                                     const ScanLimits& limits) override {
+    absl::StatusOr<std::vector<Digest>> digests = ListDigests(after, limits.blobs);
+    if (!digests.ok()) return digests.status();
+    return std::make_unique<MemoryScan>(*this, *std::move(digests));
+  }
+
+  absl::StatusOr<std::unique_ptr<Content>> OpenOnDisk(const Digest& digest) override { return Open(digest); }
+
+  // There are no back-links here.
+  absl::StatusOr<RowCheck> CheckRows(absl::string_view, size_t) override {
+    std::lock_guard lock(mutex_);
+    RowCheck check;
+    for (const auto& [name, bucket] : buckets_) check.rows += bucket.references.size();
+    return check;
+  }
+
+  absl::StatusOr<ScrubState> LoadScrubState() override {
+    std::lock_guard lock(mutex_);
+    return scrub_state_;
+  }
+  absl::Status StoreScrubState(const ScrubState& state) override {
+    std::lock_guard lock(mutex_);
+    scrub_state_ = state;
+    return absl::OkStatus();
   }
 
   absl::Status Maintain() override { return absl::OkStatus(); }
@@ -220,14 +326,16 @@ class MemoryEngine : public Engine {
 
   // Under mutex_.
   bool PublishLocked(Pieces staged, const Reference& reference) {
-    const bool present = blobs_.contains(reference.digest);
+    const bool present = blobs_.contains(reference.digest) && !quarantined_.contains(reference.digest);
     if (present) {
       ++puts_deduplicated_;
       deduplicated_bytes_ += reference.size_bytes;
     } else {
       ++puts_new_;
       staged.size_bytes = reference.size_bytes;
-      blobs_.emplace(reference.digest, std::make_shared<const Pieces>(std::move(staged)));
+      staged.version = ++versions_;
+      blobs_.insert_or_assign(reference.digest, std::make_shared<const Pieces>(std::move(staged)));
+      quarantined_.erase(reference.digest);
     }
     SetReference(reference);
     return present;
@@ -244,6 +352,17 @@ class MemoryEngine : public Engine {
 
   // Under mutex_.
   void Condemn(const Digest& digest) { condemned_.insert_or_assign(digest, Uptime()); }
+
+  // Under mutex_. When the last live lease ends.
+  std::optional<absl::Duration> LiveLease(const Digest& digest) const {
+    std::optional<absl::Duration> live_until;
+    const auto leases = leases_.find(digest);
+    if (leases == leases_.end()) return live_until;
+    for (const auto& [bucket, end] : leases->second) {
+      if (end > Uptime()) live_until = std::max(live_until.value_or(end), end);
+    }
+    return live_until;
+  }
 
   // Under mutex_. Looks at every reference: this engine is for tests.
   bool IsReferenced(const Digest& digest) const {
@@ -262,6 +381,11 @@ class MemoryEngine : public Engine {
   std::map<Digest, std::shared_ptr<const Pieces>> blobs_;
   std::map<std::string, InBucket, std::less<>> buckets_;
   std::map<Digest, absl::Duration> condemned_;
+  // When the lease of each bucket ends.
+  std::map<Digest, std::map<std::string, absl::Duration>> leases_;
+  std::map<Digest, std::string> quarantined_;
+  ScrubState scrub_state_;
+  uint64_t versions_ = 0;
   uint64_t puts_new_ = 0;
   uint64_t puts_deduplicated_ = 0;
   uint64_t deduplicated_bytes_ = 0;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "storage/rocks/reference_rows.h"
+#include "storage/rocks/quarantine.h"
 #include "storage/rocks/rows.h"
 
 namespace coffer::rocks {
@@ -28,23 +28,18 @@ size_t PageBytesBefore(uint64_t size_bytes) {
   return size_bytes == 0 ? 0 : (PageUnits(1, 0, size_bytes) - 1) * kParentBytes;
 }
 
-absl::StatusOr<absl::string_view> PartOf(absl::string_view whole, uint64_t size_bytes, const PieceId& id) {
-  const size_t page_bytes = PageBytesBefore(size_bytes);
-  if (whole.size() != page_bytes + size_bytes) {
-    return absl::DataLossError(
-        absl::StrCat("there are ", whole.size(), " bytes of content and tree instead of ", page_bytes + size_bytes));
-  }
-  return id.level == 0 ? whole.substr(page_bytes) : whole.substr(0, page_bytes);
-}
-
 // The whole of it came with the record.
 class InlineContent : public Content {
  public:
-  // `inline_content` points into `value`.
-  InlineContent(uint64_t size_bytes, std::string value, size_t inline_offset)
-      : size_bytes_(size_bytes), value_(std::move(value)), inline_offset_(inline_offset) {}
+  InlineContent(uint64_t size_bytes, std::string value, size_t inline_offset, std::string quarantine)
+      : size_bytes_(size_bytes),
+        value_(std::move(value)),
+        inline_offset_(inline_offset),
+        quarantine_(std::move(quarantine)) {}
 
   uint64_t size_bytes() const override { return size_bytes_; }
+  uint64_t version() const override { return 0; }
+  absl::string_view quarantine() const override { return quarantine_; }
 
   absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
     return PartOf(absl::string_view(value_).substr(inline_offset_), size_bytes_, id);
@@ -54,20 +49,24 @@ class InlineContent : public Content {
   const uint64_t size_bytes_;
   const std::string value_;
   const size_t inline_offset_;
+  const std::string quarantine_;
 };
 
 // Content in rows of its own.
 class RowContent : public Content {
  public:
-  RowContent(Database& database, const Record& record, Pins::Pin pin)
+  RowContent(Database& database, const Record& record, Pins::Pin pin, std::string quarantine)
       : database_(database),
         family_(record.placement == Placement::kIngested ? database.ingested() : database.gathered()),
         size_bytes_(record.size_bytes),
         content_id_(record.content_id),
-        is_one_row_(record.placement == Placement::kGathered && size_bytes_ <= kRowBytes),
-        pin_(std::move(pin)) {}
+        is_one_row_(IsOneRow(record)),
+        pin_(std::move(pin)),
+        quarantine_(std::move(quarantine)) {}
 
   uint64_t size_bytes() const override { return size_bytes_; }
+  uint64_t version() const override { return content_id_; }
+  absl::string_view quarantine() const override { return quarantine_; }
 
   absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
     if (!is_one_row_) return ReadRow(id);
@@ -96,6 +95,7 @@ class RowContent : public Content {
   const ContentId content_id_;
   const bool is_one_row_;
   const Pins::Pin pin_;
+  const std::string quarantine_;
   rocksdb::PinnableSlice piece_;
 };
 
@@ -142,7 +142,23 @@ absl::Status DropRows(Database& database, Committer& committer, ContentId conten
 
 }  // namespace
 
-absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const WholeBlob& blob, bool heals) {
+absl::StatusOr<absl::string_view> PartOf(absl::string_view whole, uint64_t size_bytes, const PieceId& id) {
+  const size_t page_bytes = PageBytesBefore(size_bytes);
+  if (whole.size() != page_bytes + size_bytes) {
+    return absl::DataLossError(
+        absl::StrCat("there are ", whole.size(), " bytes of content and tree instead of ", page_bytes + size_bytes));
+  }
+  return id.level == 0 ? whole.substr(page_bytes) : whole.substr(0, page_bytes);
+}
+
+std::unique_ptr<Content> InlineContentOf(const RecordRow& row, std::string value, std::string quarantine) {
+  const uint64_t size_bytes = row.record.size_bytes;
+  const size_t inline_offset = value.size() - row.inline_content.size();
+  return std::make_unique<InlineContent>(size_bytes, std::move(value), inline_offset, std::move(quarantine));
+}
+
+absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const WholeBlob& blob, const Present& before,
+                      ErasedContents& erased) {
   const uint64_t size_bytes = blob.reference.size_bytes;
   absl::string_view page;
   absl::string_view row;
@@ -153,7 +169,7 @@ absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const W
   record.size_bytes = size_bytes;
   // Up to kInlineBytes there is no page: that is less than a chunk group.
   static_assert(kInlineBytes <= kGroupBytes);
-  if (size_bytes <= kInlineBytes) return PutRecord(database, batch, blob.reference, record, row, heals);
+  if (size_bytes <= kInlineBytes) return PutRecord(database, batch, blob.reference, record, row, before, erased);
   record.placement = Placement::kGathered;
   record.content_id = ids.Take();
   ids.Reserve(database, batch);
@@ -164,7 +180,7 @@ absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const W
       batch.PutContent(database.gathered(), PieceKey(record.content_id, id), {bytes});
     }
   }
-  return PutRecord(database, batch, blob.reference, record, "", heals);
+  return PutRecord(database, batch, blob.reference, record, "", before, erased);
 }
 
 absl::StatusOr<std::unique_ptr<Content>> OpenContent(Database& database, Pins& pins, const Digest& digest) {
@@ -179,12 +195,12 @@ absl::StatusOr<std::unique_ptr<Content>> OpenContent(Database& database, Pins& p
     absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
     if (!row.ok()) return row.status();
     const Record& record = row->record;
+    std::string quarantine = record.is_quarantined ? QuarantineReason(database, digest) : "";
     if (record.placement == Placement::kInline) {
-      const size_t inline_offset = (*value)->size() - row->inline_content.size();
-      return std::make_unique<InlineContent>(record.size_bytes, **std::move(value), inline_offset);
+      return InlineContentOf(*row, **std::move(value), std::move(quarantine));
     }
     if (pin.has_value() && pinned == record.content_id) {
-      return std::make_unique<RowContent>(database, record, *std::move(pin));
+      return std::make_unique<RowContent>(database, record, *std::move(pin), std::move(quarantine));
     }
     pinned = record.content_id;
     pin.emplace(pins, pinned);

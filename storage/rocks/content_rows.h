@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "storage/engine.h"
@@ -12,6 +13,7 @@
 #include "storage/rocks/database.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/pins.h"
+#include "storage/rocks/reference_rows.h"
 
 namespace coffer::rocks {
 
@@ -19,9 +21,22 @@ namespace coffer::rocks {
 // bytes along when the records, which are in no useful order, are compacted (FORMAT.md 6 has the measurement).
 inline constexpr uint64_t kInlineBytes = 512;
 
-// Adds the record and the pieces of a blob to a batch, with its reference. `heals`: the digest has a record that cannot
-// be read. DATA_LOSS, UNAVAILABLE.
-absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const WholeBlob& blob, bool heals);
+// Adds the record and the pieces of a blob to a batch, with its reference. `before` and `erased`: as for PutRecord.
+// DATA_LOSS, UNAVAILABLE.
+absl::Status PutWhole(Database& database, ContentIds& ids, Batch& batch, const WholeBlob& blob, const Present& before,
+                      ErasedContents& erased);
+
+// What of a blob of at most kRowBytes is asked for with `id`. `whole` is its page, if it has one, and its row, as they
+// are stored together. DATA_LOSS if there are not as many bytes as there should be.
+absl::StatusOr<absl::string_view> PartOf(absl::string_view whole, uint64_t size_bytes, const PieceId& id);
+
+// Whether that is how the blob is stored.
+inline bool IsOneRow(const Record& record) {
+  return record.placement == Placement::kGathered && record.size_bytes <= kRowBytes;
+}
+
+// The content of a record that has it inline. `value` is the whole row.
+std::unique_ptr<Content> InlineContentOf(const RecordRow& row, std::string value, std::string quarantine);
 
 // Opens the content of a record for reading, and pins it. NOT_FOUND, DATA_LOSS if the record is damaged, UNAVAILABLE.
 absl::StatusOr<std::unique_ptr<Content>> OpenContent(Database& database, Pins& pins, const Digest& digest);

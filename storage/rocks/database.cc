@@ -38,8 +38,8 @@ constexpr int kOpenFiles = 512;
 constexpr uint32_t kProtectionBytes = 8;
 
 // In the order of Database's accessors; the two of content come last.
-constexpr const char* kFamilies[] = {"default", "buckets",   "references", "records",
-                                     "links",   "condemned", "gathered",   "ingested"};
+constexpr const char* kFamilies[] = {"default",   "buckets", "references",  "records",  "links",
+                                     "condemned", "leases",  "quarantined", "gathered", "ingested"};
 
 // Notes whether RocksDB refuses writes for want of space that a flush or compaction needed.
 class SpaceListener : public rocksdb::EventListener {
@@ -52,6 +52,8 @@ class SpaceListener : public rocksdb::EventListener {
                                reason == rocksdb::BackgroundErrorReason::kFlushNoWAL ||
                                reason == rocksdb::BackgroundErrorReason::kCompaction;
     *waits_for_space_ = in_background && error->IsNoSpace();
+    // Its input is as it was, and whoever reads the damaged place is told so; refusing all writes would make it worse.
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsCorruption()) *error = rocksdb::Status::OK();
   }
   void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
     if (info.new_bg_error.ok()) *waits_for_space_ = false;
@@ -248,7 +250,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(kMemtableBytes);
   options.max_background_jobs = 2;
   options.use_direct_io_for_flush_and_compaction = HasDirectIo(path);
-  // A full or failed log must be noticed, and an acknowledged write must never be dropped in silence.
+  // log_check.h has looked before: nothing is left to tolerate.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.paranoid_checks = true;
   options.file_checksum_gen_factory = NewFileChecksumFactory();

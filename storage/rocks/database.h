@@ -72,8 +72,10 @@ class Database {
   rocksdb::ColumnFamilyHandle* records() const { return families_[3]; }
   rocksdb::ColumnFamilyHandle* links() const { return families_[4]; }
   rocksdb::ColumnFamilyHandle* condemned() const { return families_[5]; }
-  rocksdb::ColumnFamilyHandle* gathered() const { return families_[6]; }
-  rocksdb::ColumnFamilyHandle* ingested() const { return families_[7]; }
+  rocksdb::ColumnFamilyHandle* leases() const { return families_[6]; }
+  rocksdb::ColumnFamilyHandle* quarantined() const { return families_[7]; }
+  rocksdb::ColumnFamilyHandle* gathered() const { return families_[8]; }
+  rocksdb::ColumnFamilyHandle* ingested() const { return families_[9]; }
 
   // What the memtables hold: it will be written to table files.
   uint64_t unflushed_bytes() const { return memtables_->memory_usage(); }

@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint8_t kRowVersion = 1;
 constexpr size_t kCheckBytes = 8;
+// Beside the placement in a record.
+constexpr uint8_t kQuarantinedBit = 0x80;
 
 enum class Kind : char {
   kRecord = 'r',
@@ -23,6 +25,8 @@ enum class Kind : char {
   kNumber = 'i',
   kText = 's',
   kErased = 'e',
+  kLease = 'l',
+  kScrubState = 'c',
 };
 
 // The first bytes of a BLAKE3 over kind, key and body. The key's length goes in first, so that no other split
@@ -119,7 +123,7 @@ std::string BigEndian64(uint64_t value) {
 
 std::string EncodeRecord(const Digest& digest, const Record& record, absl::string_view inline_content) {
   Writer writer;
-  writer.Number8(static_cast<uint8_t>(record.placement));
+  writer.Number8(static_cast<uint8_t>(record.placement) | (record.is_quarantined ? kQuarantinedBit : 0));
   writer.Number64(record.size_bytes);
   writer.Number64(record.content_id);
   writer.Number64(record.first_bucket);
@@ -132,7 +136,9 @@ std::string EncodeRecord(const Digest& digest, const Record& record, absl::strin
 absl::StatusOr<RecordRow> DecodeRecord(const Digest& digest, absl::string_view value) {
   Reader reader(value);
   RecordRow decoded;
-  decoded.record.placement = static_cast<Placement>(reader.Number8());
+  const uint64_t placement = reader.Number8();
+  decoded.record.placement = static_cast<Placement>(placement & ~uint64_t{kQuarantinedBit});
+  decoded.record.is_quarantined = (placement & kQuarantinedBit) != 0;
   decoded.record.size_bytes = reader.Number64();
   decoded.record.content_id = reader.Number64();
   decoded.record.first_bucket = reader.Number64();
@@ -205,6 +211,21 @@ absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view
   return row;
 }
 
+std::string LeaseKey(const Digest& digest, BucketId bucket) { return absl::StrCat(digest.view(), BigEndian64(bucket)); }
+
+std::string EncodeLease(absl::string_view key, uint64_t until_ms) {
+  Writer writer;
+  writer.Number64(until_ms);
+  return std::move(writer).Seal(Kind::kLease, key);
+}
+
+absl::StatusOr<uint64_t> DecodeLease(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  const uint64_t until_ms = reader.Number64();
+  if (!reader.CheckFits(Kind::kLease, key) || !reader.rest().empty()) return DamagedRow("a lease");
+  return until_ms;
+}
+
 std::string PieceKey(ContentId content, const PieceId& id) {
   std::string key = BigEndian64(content);
   for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id.segment >> shift));
@@ -229,6 +250,39 @@ absl::StatusOr<Erased> DecodeErased(absl::string_view key, absl::string_view val
     return DamagedRow("the note of content to be removed");
   }
   return erased;
+}
+
+std::string EncodeScrubState(absl::string_view key, const ScrubState& state) {
+  Writer writer;
+  writer.Number8(static_cast<uint8_t>(state.phase));
+  writer.Sized(state.position);
+  writer.Number64(static_cast<uint64_t>(absl::ToUnixMicros(state.cycle_start)));
+  writer.Number64(static_cast<uint64_t>(absl::ToUnixMicros(state.last_completed_start)));
+  for (const uint64_t number : {state.blobs_checked, state.bytes_checked, state.rows_checked, state.findings,
+                                state.cycles_completed, state.rate_bytes_per_second.value_or(0)}) {
+    writer.Number64(number);
+  }
+  writer.Number8(state.rate_bytes_per_second.has_value() ? 1 : 0);
+  writer.Number8(state.is_paused ? 1 : 0);
+  return std::move(writer).Seal(Kind::kScrubState, key);
+}
+
+absl::StatusOr<ScrubState> DecodeScrubState(absl::string_view key, absl::string_view value) {
+  Reader reader(value);
+  ScrubState state;
+  state.phase = static_cast<ScrubState::Phase>(reader.Number8());
+  state.position = std::string(reader.Sized());
+  state.cycle_start = absl::FromUnixMicros(static_cast<int64_t>(reader.Number64()));
+  state.last_completed_start = absl::FromUnixMicros(static_cast<int64_t>(reader.Number64()));
+  uint64_t rate_bytes_per_second = 0;
+  for (uint64_t* number : {&state.blobs_checked, &state.bytes_checked, &state.rows_checked, &state.findings,
+                           &state.cycles_completed, &rate_bytes_per_second}) {
+    *number = reader.Number64();
+  }
+  if (reader.Number8() != 0) state.rate_bytes_per_second = rate_bytes_per_second;
+  state.is_paused = reader.Number8() != 0;
+  if (!reader.CheckFits(Kind::kScrubState, key) || !reader.rest().empty()) return DamagedRow("the scrubber's row");
+  return state;
 }
 
 std::string EncodeTotals(absl::string_view key, const EngineTotals& totals) {

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "storage/engine.h"
 #include "storage/reference.h"
+#include "storage/scrub.h"
 
 namespace coffer::rocks {
 
@@ -35,6 +36,8 @@ struct Record {
   // The first back-link lives here and saves a row; FORMAT.md 4 says how it is removed.
   BucketId first_bucket = kUnknownBucket;
   std::string first_name;
+  // The content failed a check: it counts as missing until it is put again (FORMAT.md 7.2).
+  bool is_quarantined = false;
 };
 
 // A decoded record row; `inline_content` points into the value, and is empty unless the placement is kInline.
@@ -64,6 +67,11 @@ struct BucketRow {
 std::string EncodeBucket(absl::string_view name, const BucketRow& row);
 absl::StatusOr<BucketRow> DecodeBucket(absl::string_view name, absl::string_view value);
 
+// FORMAT.md 7.1: lease. Key: digest, bucket id. Value: the uptime at which it ends.
+std::string LeaseKey(const Digest& digest, BucketId bucket);
+std::string EncodeLease(absl::string_view key, uint64_t until_ms);
+absl::StatusOr<uint64_t> DecodeLease(absl::string_view key, absl::string_view value);
+
 // FORMAT.md 6: piece. Key: content id, then PieceId, in order.
 std::string PieceKey(ContentId content, const PieceId& id);
 
@@ -74,6 +82,10 @@ struct Erased {
 };
 std::string EncodeErased(absl::string_view key, const Erased& erased);
 absl::StatusOr<Erased> DecodeErased(absl::string_view key, absl::string_view value);
+
+// FORMAT.md 7.3: how far the scrubber is.
+std::string EncodeScrubState(absl::string_view key, const ScrubState& state);
+absl::StatusOr<ScrubState> DecodeScrubState(absl::string_view key, absl::string_view value);
 
 // FORMAT.md 1: identity and counters.
 std::string EncodeTotals(absl::string_view key, const EngineTotals& totals);

@@ -16,6 +16,8 @@ namespace coffer::rocks {
 
 inline constexpr absl::string_view kFormatKey = "format";
 inline constexpr absl::string_view kStoreIdKey = "store_id";
+// How far the scrubber is.
+inline constexpr absl::string_view kScrubKey = "scrub";
 // The next numbers to give out.
 inline constexpr absl::string_view kNextBucketKey = "next_bucket_id";
 inline constexpr absl::string_view kNextContentKey = "next_content_id";

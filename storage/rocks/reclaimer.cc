@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/rocks/content_rows.h"
+#include "storage/rocks/leases.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/reference_rows.h"
 #include "storage/rocks/rows.h"
@@ -45,7 +46,7 @@ absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> diges
   while (!digests.empty()) {
     const absl::Span<const Digest> slice = digests.subspan(0, kEraseSlice);
     digests.remove_prefix(slice.size());
-    Contents erased;
+    ErasedContents erased;
     Erasure erasure;
     absl::Status status = committer_.Commit(
         0,
@@ -64,20 +65,30 @@ absl::StatusOr<Erasure> Reclaimer::EraseCondemned(absl::Span<const Digest> diges
     if (!status.ok()) return status;
     total.blobs += erasure.blobs;
     total.content_bytes += erasure.content_bytes;
-    std::lock_guard lock(mutex_);
-    pending_.merge(erased);
+    Add(std::move(erased));
   }
   return total;
 }
 
-absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, Contents& erased,
-                                 Erasure& erasure) {
+void Reclaimer::Add(ErasedContents erased) {
+  std::lock_guard lock(mutex_);
+  pending_.merge(erased);
+}
+
+absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms,
+                                 ErasedContents& erased, Erasure& erasure) {
   absl::StatusOr<std::optional<std::string>> since = batch.Get(database_.condemned(), digest.view());
   if (!since.ok()) return since.status();
   if (!since->has_value()) return absl::OkStatus();
   absl::StatusOr<uint64_t> since_ms = DecodeNumber(digest.view(), **since);
   if (!since_ms.ok()) return since_ms.status();
   if (*since_ms > condemned_until_ms) return absl::OkStatus();
+  absl::StatusOr<std::optional<uint64_t>> leased_until_ms = LiveLease(database_, batch, digest);
+  if (!leased_until_ms.ok()) return leased_until_ms.status();
+  if (leased_until_ms->has_value()) {
+    batch.Put(database_.condemned(), digest.view(), EncodeNumber(digest.view(), **leased_until_ms));
+    return absl::OkStatus();
+  }
   absl::StatusOr<Present> present = FindRecord(database_, batch, digest);
   if (!present.ok()) return present.status();
   // Whatever it turns out to be: once this batch is written it is condemned no more.
@@ -89,17 +100,13 @@ absl::Status Reclaimer::EraseOne(Batch& batch, const Digest& digest, uint64_t co
   if (absl::Status status = RemoveRecord(database_, batch, digest, record); !status.ok()) return status;
   ++erasure.blobs;
   erasure.content_bytes += record.size_bytes;
-  if (record.placement == Placement::kInline) return absl::OkStatus();
-  const Erased note{record.placement, record.size_bytes};
-  const std::string key = ErasedKey(record.content_id);
-  batch.Put(database_.meta(), key, EncodeErased(key, note));
-  erased.emplace(record.content_id, note);
+  NoteErased(database_, batch, record, erased);
   return absl::OkStatus();
 }
 
 absl::Status Reclaimer::RemovePieces() {
   while (true) {
-    Contents slice;
+    ErasedContents slice;
     {
       std::lock_guard lock(mutex_);
       for (auto entry = pending_.begin(); entry != pending_.end() && slice.size() < kRemoveSlice;) {
@@ -120,21 +127,26 @@ absl::Status Reclaimer::RemovePieces() {
 
 absl::Status Reclaimer::CompactGathered(const DiskSpace& disk_space) {
   uint64_t stored_bytes = 0;
+  uint64_t compacted_bytes = 0;
   database_.db().GetIntProperty(database_.gathered(), rocksdb::DB::Properties::kTotalSstFilesSize, &stored_bytes);
   {
     std::lock_guard lock(mutex_);
     if (garbage_bytes_ < std::max(kMinGarbageBytes, stored_bytes / kGarbageShare)) return absl::OkStatus();
     // The old files stay until the new ones are whole.
     if (absl::Status status = disk_space.Check(stored_bytes); !status.ok()) return status;
-    garbage_bytes_ = 0;
+    compacted_bytes = garbage_bytes_;
   }
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
-  return ToStatus(database_.db().CompactRange(options, database_.gathered(), nullptr, nullptr),
-                  "compacting gathered content");
+  absl::Status status = ToStatus(database_.db().CompactRange(options, database_.gathered(), nullptr, nullptr),
+                                 "compacting gathered content");
+  if (!status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  garbage_bytes_ -= compacted_bytes;
+  return absl::OkStatus();
 }
 
-absl::Status Reclaimer::RemoveSlice(const Contents& slice) {
+absl::Status Reclaimer::RemoveSlice(const ErasedContents& slice) {
   const std::shared_lock no_checkpoint(database_.publish_gate());
   std::vector<ContentId> ingested;
   for (const auto& [content, erased] : slice) {

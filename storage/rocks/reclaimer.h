@@ -2,15 +2,15 @@
 //
 // How condemned content goes (FORMAT.md 7):
 //
-//   1. EraseCondemned deletes, in one batch, the records of condemned digests that still have no reference, and notes
-//      the content ids whose pieces are to be removed;
+//   1. EraseCondemned deletes, in one batch, the records of condemned digests that still have no reference and no live
+//      lease, and notes the content ids whose pieces are to be removed;
 //   2. from then on nobody can find that content any more, and once no reader holds a pin nobody reads it;
-//   3. RemovePieces removes the pieces of what is not pinned, and then the notes.
+//   3. RemovePieces removes the pieces of what is not pinned, and then the notes;
+//   4. CompactGathered rewrites the gathered content once a fifth of it is garbage, which gives the space back.
 //
 // A crash after 1 leaves the notes, and the next start does 3.
 #pragma once
 
-#include <map>
 #include <mutex>
 
 #include "absl/status/status.h"
@@ -22,6 +22,7 @@
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/pins.h"
+#include "storage/rocks/reference_rows.h"
 
 namespace coffer::rocks {
 
@@ -39,6 +40,9 @@ class Reclaimer {
   // `dry_run`: returns the same and changes nothing. DATA_LOSS, UNAVAILABLE.
   absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, uint64_t condemned_until_ms, bool dry_run);
 
+  // Step 1 was done in a batch of somebody else's, which is written.
+  void Add(ErasedContents erased);
+
   // Step 3. RESOURCE_EXHAUSTED, DATA_LOSS, UNAVAILABLE: what was not removed is tried again by the next call.
   absl::Status RemovePieces();
 
@@ -47,18 +51,16 @@ class Reclaimer {
   absl::Status CompactGathered(const DiskSpace& disk_space);
 
  private:
-  using Contents = std::map<ContentId, Erased>;
-
-  absl::Status EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, Contents& erased,
+  absl::Status EraseOne(Batch& batch, const Digest& digest, uint64_t condemned_until_ms, ErasedContents& erased,
                         Erasure& erasure);
-  absl::Status RemoveSlice(const Contents& slice);
+  absl::Status RemoveSlice(const ErasedContents& slice);
 
   Database& database_;
   Committer& committer_;
   const Pins& pins_;
   std::mutex mutex_;
   // Erased, and their pieces not removed. Guarded by mutex_.
-  Contents pending_;
+  ErasedContents pending_;
   // Removed, and not yet compacted away. A restart forgets it: less than the fifth that is waited for.
   uint64_t garbage_bytes_ = 0;
 };

@@ -13,16 +13,6 @@ bool IsFirstLink(const Record& record, BucketId bucket, absl::string_view name) 
   return record.first_bucket == bucket && record.first_name == name;
 }
 
-void AddLink(Database& database, Batch& batch, const Digest& digest, const Record& record, BucketId bucket,
-             absl::string_view name) {
-  const std::string key = LinkKey(digest, bucket, name);
-  if (IsFirstLink(record, bucket, name)) {
-    batch.Delete(database.links(), key);
-  } else {
-    batch.Put(database.links(), key, kLinked);
-  }
-}
-
 absl::Status RemoveLink(Database& database, Batch& batch, const Digest& digest, BucketId bucket,
                         absl::string_view name) {
   absl::StatusOr<Present> present = FindRecord(database, batch, digest);
@@ -58,10 +48,23 @@ absl::Status Overwrite(Database& database, Batch& batch, const Reference& refere
 
 }  // namespace
 
+void AddLink(Database& database, Batch& batch, const Digest& digest, const Record& record, BucketId bucket,
+             absl::string_view name) {
+  const std::string key = LinkKey(digest, bucket, name);
+  if (IsFirstLink(record, bucket, name)) {
+    batch.Delete(database.links(), key);
+  } else {
+    batch.Put(database.links(), key, kLinked);
+  }
+}
+
 absl::StatusOr<Present> FindRecord(Database& database, Batch& batch, const Digest& digest) {
   absl::StatusOr<std::optional<std::string>> value = batch.Get(database.records(), digest.view());
-  if (!value.ok()) return value.status();
   Present present;
+  // The database's own check failed: no more can be believed of it than of a row that fails ours.
+  present.is_damaged = absl::IsDataLoss(value.status());
+  if (present.is_damaged) return present;
+  if (!value.ok()) return value.status();
   if (!value->has_value()) return present;
   absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
   present.is_damaged = !row.ok();
@@ -98,12 +101,18 @@ absl::Status SetReference(Database& database, Batch& batch, const Reference& ref
 }
 
 absl::Status PutRecord(Database& database, Batch& batch, const Reference& reference, Record record,
-                       absl::string_view inline_content, bool heals) {
+                       absl::string_view inline_content, const Present& before, ErasedContents& erased) {
   const auto put = [&] {
     batch.Put(database.records(), reference.digest.view(), EncodeRecord(reference.digest, record, inline_content));
   };
-  if (heals) {
-    record.first_bucket = kUnknownBucket;
+  if (before.record.has_value() || before.is_damaged) {
+    if (before.record.has_value()) {
+      record.first_bucket = before.record->first_bucket;
+      record.first_name = before.record->first_name;
+      NoteErased(database, batch, *before.record, erased);
+      batch.Delete(database.quarantined(), reference.digest.view());
+      batch.totals.content_bytes += reference.size_bytes - before.record->size_bytes;
+    }
     put();
     return SetReference(database, batch, reference, record);
   }
@@ -115,6 +124,14 @@ absl::Status PutRecord(Database& database, Batch& batch, const Reference& refere
   ++batch.totals.blobs;
   batch.totals.content_bytes += reference.size_bytes;
   return Overwrite(database, batch, reference, bucket->id);
+}
+
+void NoteErased(Database& database, Batch& batch, const Record& record, ErasedContents& erased) {
+  if (record.placement == Placement::kInline) return;
+  const Erased note{record.placement, record.size_bytes};
+  const std::string key = ErasedKey(record.content_id);
+  batch.Put(database.meta(), key, EncodeErased(key, note));
+  erased.emplace(record.content_id, note);
 }
 
 absl::StatusOr<bool> RemoveReference(Database& database, Batch& batch, BucketId bucket, absl::string_view name) {
@@ -158,6 +175,7 @@ absl::Status RemoveRecord(Database& database, Batch& batch, const Digest& digest
   if (!status.ok()) return status;
   for (const std::string& key : links) batch.Delete(database.links(), key);
   batch.Delete(database.records(), digest.view());
+  if (record.is_quarantined) batch.Delete(database.quarantined(), digest.view());
   --batch.totals.blobs;
   batch.totals.content_bytes -= record.size_bytes;
   return absl::OkStatus();

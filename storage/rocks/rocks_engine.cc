@@ -15,15 +15,20 @@
 #include "storage/rocks/content_ids.h"
 #include "storage/rocks/content_rows.h"
 #include "storage/rocks/database.h"
+#include "storage/rocks/disk_files.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
 #include "storage/rocks/file_merger.h"
+#include "storage/rocks/leases.h"
 #include "storage/rocks/log_mark.h"
 #include "storage/rocks/meta_rows.h"
 #include "storage/rocks/pins.h"
+#include "storage/rocks/quarantine.h"
 #include "storage/rocks/reclaimer.h"
 #include "storage/rocks/reference_rows.h"
+#include "storage/rocks/rocks_scan.h"
 #include "storage/rocks/rocks_staging.h"
+#include "storage/rocks/row_checker.h"
 #include "storage/rocks/rows.h"
 #include "storage/rocks/staging_files.h"
 #include "storage/rocks/start_up.h"
@@ -55,12 +60,14 @@ class RocksEngine : public Engine {
         content_ids_(state.next_content),
         reclaimer_(*database_, committer_, pins_),
         staging_env_(NewStagingEnv(options.env != nullptr ? options.env : rocksdb::Env::Default(), buffers_)),
+        disk_env_(NewDiskEnv(options.env != nullptr ? options.env : rocksdb::Env::Default())),
         staging_{.database = *database_,
                  .committer = committer_,
                  .content_ids = content_ids_,
                  .disk_space = disk_space_,
                  .publishing = publishing_,
                  .buffers = buffers_,
+                 .reclaimer = reclaimer_,
                  .staging_dir = StagingDir(options.data_dir),
                  .ingested_options = database_->ingested_options()} {
     staging_.ingested_options.env = staging_env_.get();
@@ -121,6 +128,7 @@ class RocksEngine : public Engine {
       if (!value->has_value()) return BlobNotFound(reference.digest);
       absl::StatusOr<RecordRow> row = DecodeRecord(reference.digest, **value);
       if (!row.ok()) return row.status();
+      if (row->record.is_quarantined) return BlobNotFound(reference.digest);
       sized.size_bytes = row->record.size_bytes;
       return SetReference(*database_, batch, sized, row->record);
     });
@@ -138,6 +146,7 @@ class RocksEngine : public Engine {
     if (!value->has_value()) return std::optional<uint64_t>();
     absl::StatusOr<RecordRow> row = DecodeRecord(digest, **value);
     if (!row.ok()) return row.status();
+    if (row->record.is_quarantined) return std::optional<uint64_t>();
     return std::optional<uint64_t>(row->record.size_bytes);
   }
 
@@ -244,6 +253,13 @@ class RocksEngine : public Engine {
     return page;
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                            absl::Duration until) override {
+    if (absl::Status status = disk_space_.Check(0); !status.ok()) return status;
+    return LeaseContent(*database_, committer_, bucket, digests,
+                        static_cast<uint64_t>(absl::ToInt64Milliseconds(until)));
+  }
+
   absl::Duration Uptime() const override { return absl::Milliseconds(uptime_.now_ms()); }
 
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
@@ -270,6 +286,41 @@ class RocksEngine : public Engine {
                                          bool dry_run) override {
     if (until < absl::ZeroDuration()) return Erasure();
     return reclaimer_.EraseCondemned(digests, static_cast<uint64_t>(absl::ToInt64Milliseconds(until)), dry_run);
+  }
+
+  absl::StatusOr<Quarantining> Quarantine(const Digest& digest, uint64_t version, absl::string_view reason) override {
+    return QuarantineContent(*database_, committer_, digest, version, reason);
+  }
+
+  absl::StatusOr<std::vector<Quarantined>> ListQuarantined(const std::optional<Digest>& after, size_t limit) override {
+    return rocks::ListQuarantined(*database_, after, limit);
+  }
+
+  absl::StatusOr<std::unique_ptr<DiskScan>> ScanDisk(const std::optional<Digest>& after,
+                                                     const ScanLimits& limits) override {
+    return std::make_unique<RocksScan>(*database_, disk_env_.get(), after, limits);
+  }
+
+  absl::StatusOr<std::unique_ptr<Content>> OpenOnDisk(const Digest& digest) override {
+    return rocks::OpenOnDisk(*database_, pins_, disk_env_.get(), digest);
+  }
+
+  absl::StatusOr<RowCheck> CheckRows(absl::string_view cursor, size_t limit) override {
+    return rocks::CheckRows(*database_, committer_, cursor, limit);
+  }
+
+  absl::StatusOr<ScrubState> LoadScrubState() override {
+    absl::StatusOr<std::optional<std::string>> value = ReadRow(*database_, database_->meta(), kScrubKey);
+    if (!value.ok()) return value.status();
+    return value->has_value() ? DecodeScrubState(kScrubKey, **value) : ScrubState();
+  }
+
+  absl::Status StoreScrubState(const ScrubState& state) override {
+    const auto put = [&](Batch& batch) {
+      batch.Put(database_->meta(), kScrubKey, EncodeScrubState(kScrubKey, state));
+      return absl::OkStatus();
+    };
+    return committer_.Commit(0, put, Lane::kBulk);
   }
 
   absl::Status Maintain() override {
@@ -313,6 +364,7 @@ class RocksEngine : public Engine {
 
   // Removes what is left of a deleted bucket, slice by slice, and then the note to do so.
   absl::Status Sweep(BucketId bucket) {
+    if (absl::Status status = EndLeases(*database_, committer_, bucket); !status.ok()) return status;
     const std::string prefix = ReferenceKey(bucket, "");
     while (true) {
       std::vector<std::string> names;
@@ -352,6 +404,7 @@ class RocksEngine : public Engine {
   // Held by whoever makes a backup.
   std::mutex backing_up_;
   const std::unique_ptr<rocksdb::Env> staging_env_;
+  const std::unique_ptr<rocksdb::Env> disk_env_;
   StagingContext staging_;
   // What the mark says. Used by whoever maintains, and by start and end.
   std::vector<LogExtent> marked_logs_;

@@ -26,20 +26,21 @@ absl::StatusOr<std::vector<bool>> PublishWhole(StagingContext& context, absl::Sp
   if (absl::Status status = context.disk_space.Check(2 * size_bytes); !status.ok()) return status;
   Database& database = context.database;
   std::vector<bool> deduplicated(blobs.size());
+  ErasedContents erased;
   absl::Status status = context.committer.Commit(size_bytes, [&](Batch& batch) -> absl::Status {
     for (size_t i = 0; i < blobs.size(); ++i) {
       const Reference& reference = blobs[i].reference;
       absl::StatusOr<Present> present = FindRecord(database, batch, reference.digest);
       if (!present.ok()) return present.status();
-      deduplicated[i] = present->record.has_value();
-      absl::Status put = deduplicated[i]
-                             ? SetReference(database, batch, reference, *present->record)
-                             : PutWhole(database, context.content_ids, batch, blobs[i], present->is_damaged);
+      deduplicated[i] = present->is_stored();
+      absl::Status put = deduplicated[i] ? SetReference(database, batch, reference, *present->record)
+                                         : PutWhole(database, context.content_ids, batch, blobs[i], *present, erased);
       if (!put.ok()) return put;
     }
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
+  context.reclaimer.Add(std::move(erased));
   for (size_t i = 0; i < blobs.size(); ++i) context.CountPut(blobs[i].reference.size_bytes, deduplicated[i]);
   return deduplicated;
 }
@@ -213,10 +214,11 @@ absl::StatusOr<bool> RocksStaging::Publish(const Reference& reference) {
 absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& reference) {
   Database& database = context_.database;
   Outcome outcome = Outcome::kPublished;
+  ErasedContents erased;
   absl::Status status = context_.committer.Commit(0, [&](Batch& batch) -> absl::Status {
     absl::StatusOr<Present> present = FindRecord(database, batch, reference.digest);
     if (!present.ok()) return present.status();
-    if (present->record.has_value()) {
+    if (present->is_stored()) {
       outcome = Outcome::kDeduplicated;
       return SetReference(database, batch, reference, *present->record);
     }
@@ -227,9 +229,10 @@ absl::StatusOr<RocksStaging::Outcome> RocksStaging::CommitRows(const Reference& 
     outcome = Outcome::kPublished;
     batch.Delete(database.meta(), IntentKey(content_id_));
     const Record record{reference.size_bytes, Placement::kIngested, content_id_, kUnknownBucket, ""};
-    return PutRecord(database, batch, reference, record, "", present->is_damaged);
+    return PutRecord(database, batch, reference, record, "", *present, erased);
   });
   if (!status.ok()) return status;
+  context_.reclaimer.Add(std::move(erased));
   return outcome;
 }
 

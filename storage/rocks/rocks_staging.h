@@ -30,6 +30,7 @@
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/encoding.h"
+#include "storage/rocks/reclaimer.h"
 
 namespace coffer::rocks {
 
@@ -43,6 +44,7 @@ struct StagingContext {
   const DiskSpace& disk_space;
   PublishingDigests& publishing;
   BufferStock& buffers;
+  Reclaimer& reclaimer;
   std::string staging_dir;
   // What sorted files are written with.
   rocksdb::Options ingested_options;

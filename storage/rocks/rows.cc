@@ -20,7 +20,9 @@ absl::StatusOr<std::optional<std::string>> ReadRow(Database& database, rocksdb::
 
 absl::Status ScanRows(Database& database, rocksdb::ColumnFamilyHandle* family, const ScanOptions& options,
                       absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> row) {
-  const std::unique_ptr<rocksdb::Iterator> scan(database.db().NewIterator(rocksdb::ReadOptions(), family));
+  rocksdb::ReadOptions read;
+  read.fill_cache = options.fill_cache;
+  const std::unique_ptr<rocksdb::Iterator> scan(database.db().NewIterator(read, family));
   if (options.after < options.prefix) {
     scan->Seek(ToSlice(options.prefix));
   } else {

@@ -26,6 +26,8 @@ struct ScanOptions {
   // Only keys after this one.
   absl::string_view after = {};
   size_t limit = std::numeric_limits<size_t>::max();
+  // False for what goes over the whole store: it would push everything else out of the cache.
+  bool fill_cache = true;
 };
 
 // Calls `row` with key and value, in order of keys, until one returns an error, which is returned. DATA_LOSS,

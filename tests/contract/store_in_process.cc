@@ -28,6 +28,7 @@ class InProcess : public StoreUnderTest {
   InProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept)
       : kept_(std::move(kept)),
         workers_(2),
+        engine_(*engine),
         store_(std::move(engine), {.hash_workers = &workers_, .grace = absl::ZeroDuration()}) {}
 
   absl::StatusOr<PutResult> Put(const PutCall& call, const std::string& content) override {
@@ -81,6 +82,11 @@ class InProcess : public StoreUnderTest {
     return store_.ListBuckets(cursor, limit);
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const std::string& bucket, const std::vector<Digest>& digests,
+                                            absl::Duration duration) override {
+    return store_.Lease(bucket, digests, duration);
+  }
+
   absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() override {
     std::vector<VerifyFinding> findings;
     VerifyObserver observer;
@@ -91,15 +97,33 @@ class InProcess : public StoreUnderTest {
   }
 
   absl::StatusOr<Erasure> Collect(bool dry_run) override { return store_.Collect(dry_run); }
+  absl::StatusOr<ScrubStatus> Scrub() override {
+    if (absl::Status status = store_.scrubber().SetRate(0); !status.ok()) return status;
+    if (absl::Status status = store_.scrubber().RunCycle(); !status.ok()) return status;
+    return store_.scrubber().status();
+  }
+  absl::StatusOr<Quarantining> Quarantine(const Digest& digest, std::optional<uint64_t> version) override {
+    return QuarantineStored(engine_, digest, version);
+  }
   EngineStatus GetStatus() override { return store_.GetStatus(); }
 
  private:
   const std::shared_ptr<void> kept_;
   WorkerPool workers_;
+  Engine& engine_;
   BlobStore store_;
 };
 
 }  // namespace
+
+absl::StatusOr<Quarantining> QuarantineStored(Engine& engine, const Digest& digest, std::optional<uint64_t> version) {
+  if (!version.has_value()) {
+    absl::StatusOr<std::unique_ptr<Content>> content = engine.Open(digest);
+    if (!content.ok()) return content.status();
+    version = (*content)->version();
+  }
+  return engine.Quarantine(digest, *version, "a test says so");
+}
 
 std::unique_ptr<StoreUnderTest> StoreInProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept) {
   return std::make_unique<InProcess>(std::move(engine), std::move(kept));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "coffer/v1/admin_service.grpc.pb.h"
 #include "coffer/v1/blob_service.grpc.pb.h"
 #include "coffer/v1/reference_service.grpc.pb.h"
@@ -110,7 +111,9 @@ class ReadOverWire : public OpenRead {
 class OverWire : public StoreUnderTest {
  public:
   explicit OverWire(std::unique_ptr<Engine> engine)
-      : workers_(2), store_(std::move(engine), {.hash_workers = &workers_, .grace = absl::ZeroDuration()}) {
+      : workers_(2),
+        engine_(*engine),
+        store_(std::move(engine), {.hash_workers = &workers_, .grace = absl::ZeroDuration(), .scrubs = true}) {
     ServerOptions options;
     absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, store_);
     if (!server.ok()) std::abort();
@@ -303,6 +306,21 @@ class OverWire : public StoreUnderTest {
     return page;
   }
 
+  absl::StatusOr<std::vector<Digest>> Lease(const std::string& bucket, const std::vector<Digest>& digests,
+                                            absl::Duration duration) override {
+    v1::LeaseRequest request;
+    request.set_bucket(bucket);
+    for (const Digest& digest : digests) request.add_digests(std::string(digest.view()));
+    request.set_duration_seconds(static_cast<uint32_t>(absl::ToInt64Seconds(duration)));
+    v1::LeaseResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = references_->Lease(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    std::vector<Digest> missing;
+    for (const std::string& digest : response.missing_digests()) missing.push_back(FromProto(digest));
+    return missing;
+  }
+
   absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() override {
     v1::VerifyRequest request;
     request.set_all(true);
@@ -333,6 +351,28 @@ class OverWire : public StoreUnderTest {
     return Erasure{response.blobs(), response.content_bytes()};
   }
 
+  absl::StatusOr<ScrubStatus> Scrub() override {
+    absl::StatusOr<v1::ScrubResponse> answer = AskScrubber(v1::ScrubRequest::ACTION_SET_RATE);
+    // The cycle under way may have passed what the caller means.
+    const uint64_t wanted = answer.ok() ? answer->cycles_completed() + 2 : 0;
+    for (int i = 0; i < 3000 && answer.ok() && answer->cycles_completed() < wanted; ++i) {
+      answer = AskScrubber(v1::ScrubRequest::ACTION_START);
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    if (!answer.ok()) return answer.status();
+    ScrubStatus status;
+    status.rate_bytes_per_second = answer->rate_bytes_per_second();
+    status.state.is_paused = !answer->running();
+    status.state.blobs_checked = answer->blobs_checked();
+    status.state.bytes_checked = answer->bytes_checked();
+    status.state.findings = answer->findings();
+    status.state.cycles_completed = answer->cycles_completed();
+    status.state.last_completed_start = FromProto(answer->last_completed_start());
+    return status;
+  }
+  absl::StatusOr<Quarantining> Quarantine(const Digest& digest, std::optional<uint64_t> version) override {
+    return QuarantineStored(engine_, digest, version);
+  }
   EngineStatus GetStatus() override {
     v1::StatusResponse response;
     grpc::ClientContext context;
@@ -353,6 +393,15 @@ class OverWire : public StoreUnderTest {
   }
 
  private:
+  absl::StatusOr<v1::ScrubResponse> AskScrubber(v1::ScrubRequest::Action action) {
+    v1::ScrubRequest request;
+    request.set_action(action);
+    v1::ScrubResponse response;
+    grpc::ClientContext context;
+    if (const grpc::Status status = admin_->Scrub(&context, request, &response); !status.ok()) return FromGrpc(status);
+    return response;
+  }
+
   template <typename Request>
   absl::StatusOr<Reference> Ask(grpc::Status (v1::ReferenceService::Stub::*call)(grpc::ClientContext*, const Request&,
                                                                                  v1::Reference*),
@@ -366,6 +415,7 @@ class OverWire : public StoreUnderTest {
   }
 
   WorkerPool workers_;
+  Engine& engine_;
   BlobStore store_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<v1::BlobService::Stub> blobs_;

@@ -50,12 +50,21 @@ class StoreUnderTest {
   virtual absl::StatusOr<bool> CreateBucket(const std::string& bucket) = 0;
   virtual absl::StatusOr<bool> DeleteBucket(const std::string& bucket) = 0;
   virtual absl::StatusOr<BucketPage> ListBuckets(const std::string& cursor, uint32_t limit) = 0;
+  virtual absl::StatusOr<std::vector<Digest>> Lease(const std::string& bucket, const std::vector<Digest>& digests,
+                                                    absl::Duration duration) = 0;
   // All findings of a verification of the whole store.
   virtual absl::StatusOr<std::vector<VerifyFinding>> VerifyAll() = 0;
   // The stores under test have no grace period: what lost its last reference is collected at once.
   virtual absl::StatusOr<Erasure> Collect(bool dry_run) = 0;
+  // Runs at least one whole cycle of the scrubber, as fast as it can.
+  virtual absl::StatusOr<ScrubStatus> Scrub() = 0;
+  // Quarantines content through the engine, whatever is stored; with `version`, only that.
+  virtual absl::StatusOr<Quarantining> Quarantine(const Digest& digest, std::optional<uint64_t> version = {}) = 0;
   virtual EngineStatus GetStatus() = 0;
 };
+
+// StoreUnderTest::Quarantine.
+absl::StatusOr<Quarantining> QuarantineStored(Engine& engine, const Digest& digest, std::optional<uint64_t> version);
 
 // The store itself, in this process; `kept` goes after it.
 std::unique_ptr<StoreUnderTest> StoreInProcess(std::unique_ptr<Engine> engine, std::shared_ptr<void> kept = nullptr);

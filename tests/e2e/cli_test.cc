@@ -27,7 +27,7 @@ TEST_F(CliTest, PrintsItsVersion) {
 
 TEST_F(CliTest, HelpIsNoError) {
   EXPECT_EQ(Coffer({"--help"}).exit_code, 0);
-  for (const char* command : {"put", "get", "ls", "stat", "rm", "verify", "bucket", "status", "backup", "hash"}) {
+  for (const char* command : {"put", "get", "ls", "stat", "rm", "verify", "bucket", "status", "gc", "scrub", "backup", "hash"}) {
     EXPECT_EQ(Coffer({command, "--help"}).exit_code, 0) << command;
   }
 }
@@ -50,6 +50,11 @@ TEST_F(CliTest, BadCommandLinesAreUsageErrors) {
                                                        {"get", "--offset", "-1", "a"},
                                                        {"get", "--offset", "x", "a"},
                                                        {"verify", "--all", "a"},
+                                                       {"verify", "-c", "f", "a"},
+                                                       {"gc", "now"},
+                                                       {"scrub"},
+                                                       {"scrub", "rate"},
+                                                       {"scrub", "rate", "fast"},
                                                        {"put", "-n", "", "f"},
                                                        {"put", "-b", "", "f"},
                                                        {"put", "--expect", "abc", "f"},
@@ -349,6 +354,61 @@ TEST_F(CliTest, VerifyPrintsDigestAndRangeOfDamage) {
   EXPECT_EQ(result.exit_code, 3) << "integrity wins over not found";
   EXPECT_EQ(result.out, digest.ToHex() + "  bytes [16384, 17384)  chunk group does not match\nn: DAMAGED\n");
   EXPECT_EQ(Coffer({"verify", "--all"}).exit_code, 3);
+}
+
+TEST_F(CliTest, GcReclaimsAndADryRunOnlyTells) {
+  server_.Add("kept", "kept");
+  server_.Add("n", "content");
+  ASSERT_EQ(Coffer({"rm", "n"}).exit_code, 0);
+  EXPECT_EQ(Coffer({"gc", "--dry-run"}).out, "1 blobs, 7 bytes would be reclaimed\n");
+  EXPECT_EQ(nlohmann::json::parse(Coffer({"--json", "gc", "--dry-run"}).out),
+            (nlohmann::json{{"dry_run", true}, {"blobs", 1}, {"content_bytes", 7}}));
+  EXPECT_EQ(Coffer({"gc"}).out, "1 blobs, 7 bytes reclaimed\n");
+  EXPECT_EQ(nlohmann::json::parse(Coffer({"--json", "gc"}).out),
+            (nlohmann::json{{"dry_run", false}, {"blobs", 0}, {"content_bytes", 0}}));
+  FailAlways("Collect", grpc::StatusCode::DATA_LOSS, "a row is damaged");
+  const ProcessResult damaged = Coffer({"gc"});
+  EXPECT_EQ(damaged.exit_code, 3);
+  EXPECT_THAT(damaged.err, HasSubstr("gc: a row is damaged"));
+}
+
+TEST_F(CliTest, ScrubIsStartedPausedAndGivenARate) {
+  EXPECT_EQ(nlohmann::json::parse(Coffer({"--json", "scrub", "start"}).out)["running"], true);
+  const auto rate = nlohmann::json::parse(Coffer({"--json", "scrub", "rate", "1048576"}).out);
+  EXPECT_EQ(rate["running"], true);
+  EXPECT_EQ(rate["rate_bytes_per_second"], 1048576);
+  const ProcessResult paused = Coffer({"scrub", "pause"});
+  EXPECT_EQ(paused.exit_code, 0) << paused.err;
+  EXPECT_THAT(paused.out, HasSubstr("state:           paused\n"));
+  EXPECT_THAT(paused.out, HasSubstr("rate:            1.0 MiB a second\n"));
+  EXPECT_EQ(Coffer({"scrub", "status"}).out, paused.out);
+}
+
+TEST_F(CliTest, VerifyTakesAListOfB3sumLines) {
+  const Digest first = server_.Add("a", "first");
+  const Digest second = server_.Add("b", "second");
+  WriteFile(directory_ / "sums", first.ToHex() + "  one\n\\" + second.ToHex() + "  t\\nw\\\\o\n");
+  const ProcessResult sound = Coffer({"verify", "-c", "sums"});
+  EXPECT_EQ(sound.exit_code, 0) << sound.err;
+  EXPECT_EQ(sound.out, "one: OK\nt\nw\\o: OK\n");
+  ProcessOptions from_stdin;
+  from_stdin.input = ReadFile(directory_ / "sums");
+  EXPECT_EQ(Coffer({"verify", "-c", "-"}, from_stdin).out, sound.out);
+  WriteFile(directory_ / "more", std::string(64, '0') + "  gone\n" + first.ToHex() + "  one\nno sum\n");
+  const ProcessResult missing = Coffer({"verify", "-c", "more"});
+  EXPECT_EQ(missing.exit_code, 4);
+  EXPECT_EQ(missing.out, "one: OK\n") << "the rest is checked all the same";
+  EXPECT_THAT(missing.err, HasSubstr("gone: "));
+  EXPECT_THAT(missing.err, HasSubstr("more:3: not a line of b3sum"));
+  v1::VerifyFinding finding;
+  finding.set_digest(std::string(first.view()));
+  finding.set_length_bytes(5);
+  finding.set_problem("damaged");
+  server_.faults().findings = {finding};
+  const ProcessResult damaged = Coffer({"verify", "-c", "more"});
+  EXPECT_EQ(damaged.exit_code, 3);
+  EXPECT_THAT(damaged.out, HasSubstr("one: DAMAGED\n"));
+  EXPECT_EQ(Coffer({"verify", "-c", "no-such-file"}).exit_code, 4);
 }
 
 TEST_F(CliTest, BucketsAreMadeListedAndRemoved) {

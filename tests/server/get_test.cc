@@ -215,9 +215,24 @@ TEST_F(GetTest, FindMissingAnswersInOrderAndOnce) {
         Says(blobs_->FindMissing(&context, request, &response), StatusCode::INVALID_ARGUMENT, {"32769", "32768"}));
   }
   request.Clear();
-  request.set_lease_seconds(1);
+  request.set_lease_seconds(604'801);
   grpc::ClientContext context;
-  EXPECT_TRUE(Says(blobs_->FindMissing(&context, request, &response), StatusCode::UNIMPLEMENTED, {"lease"}));
+  EXPECT_TRUE(Says(blobs_->FindMissing(&context, request, &response), StatusCode::INVALID_ARGUMENT, {"604801"}));
+}
+
+TEST_F(GetTest, FindMissingLeasesWhatIsThere) {
+  const v1::PutResponse put = MustPut("n", "content");
+  v1::FindMissingRequest request;
+  request.add_digests(put.digest());
+  request.add_digests(std::string(32, 'd'));
+  request.set_lease_seconds(100);
+  v1::FindMissingResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(Says(blobs_->FindMissing(&context, request, &response), StatusCode::OK));
+  ASSERT_EQ(response.missing_digests_size(), 1);
+  EXPECT_EQ(response.missing_digests(0), std::string(32, 'd'));
+  ASSERT_TRUE(store_->Delete("", {"n"}).ok());
+  EXPECT_EQ(store_->Collect(false)->blobs, 0u);
 }
 
 class VerifyTest : public ServingTest {

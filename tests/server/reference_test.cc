@@ -221,12 +221,46 @@ TEST_F(ReferenceTest, BucketsComeAndGo) {
   EXPECT_TRUE(Says(Get(get).status, StatusCode::NOT_FOUND));
 }
 
-TEST_F(ReferenceTest, WhatIsNotBuiltSaysSo) {
-  grpc::ClientContext contexts[4];
-  v1::LeaseResponse lease;
-  EXPECT_TRUE(Says(references_->Lease(&contexts[0], {}, &lease), StatusCode::UNIMPLEMENTED, {"Lease is not built"}));
-  v1::ScrubResponse scrub;
-  EXPECT_TRUE(Says(admin_->Scrub(&contexts[3], {}, &scrub), StatusCode::UNIMPLEMENTED, {"Scrub"}));
+TEST_F(ReferenceTest, LeaseNamesWhatItRefuses) {
+  v1::LeaseResponse response;
+  const auto lease = [&](const v1::LeaseRequest& request) {
+    grpc::ClientContext context;
+    return references_->Lease(&context, request, &response);
+  };
+  v1::LeaseRequest request;
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"0 seconds", "604800"}));
+  request.set_duration_seconds(604'801);
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"604801", "604800"}));
+  request.set_duration_seconds(1);
+  request.add_digests("short");
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"digests[0]", "5", "32"}));
+  request.clear_digests();
+  for (int i = 0; i < 32769; ++i) request.add_digests(std::string(32, 'd'));
+  EXPECT_TRUE(Says(lease(request), StatusCode::INVALID_ARGUMENT, {"32769", "32768"}));
+}
+
+TEST_F(ReferenceTest, ScrubTakesItsActionsAndNoOthers) {
+  v1::ScrubResponse response;
+  const auto scrub = [&](int action, uint64_t rate = 0) {
+    v1::ScrubRequest request;
+    request.set_action(static_cast<v1::ScrubRequest::Action>(action));
+    request.set_rate_bytes_per_second(rate);
+    grpc::ClientContext context;
+    response.Clear();
+    return admin_->Scrub(&context, request, &response);
+  };
+  EXPECT_TRUE(Says(scrub(0), StatusCode::INVALID_ARGUMENT, {"action is 0", "1 to 4"}));
+  EXPECT_TRUE(Says(scrub(77), StatusCode::INVALID_ARGUMENT, {"action is 77"}));
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_STATUS), StatusCode::OK));
+  EXPECT_TRUE(response.running());
+  EXPECT_EQ(response.rate_bytes_per_second(), uint64_t{1} << 20) << "the least, for a small store";
+  EXPECT_FALSE(response.has_last_completed_start());
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_SET_RATE, 12345), StatusCode::OK));
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_PAUSE), StatusCode::OK));
+  EXPECT_FALSE(response.running());
+  EXPECT_EQ(response.rate_bytes_per_second(), 12345u);
+  ASSERT_TRUE(Says(scrub(v1::ScrubRequest::ACTION_START), StatusCode::OK));
+  EXPECT_TRUE(response.running());
 }
 
 TEST_F(ReferenceTest, ABackupNeedsAGoodNameAndADirectory) {

@@ -71,6 +71,16 @@ TEST(BucketAndCounterRows, NoDamageIsBelieved) {
   ExpectNoDamageIsBelieved(EncodeNumber("n", 77), [](const std::string& value) { return DecodeNumber("n", value); });
   ExpectNoDamageIsBelieved(EncodeErased("n", {Placement::kIngested, 77}),
                            [](const std::string& value) { return DecodeErased("n", value); });
+  ScrubState state;
+  state.phase = ScrubState::Phase::kRows;
+  state.position = "rkey";
+  state.cycle_start = absl::FromUnixMicros(5);
+  state.findings = 6;
+  state.rate_bytes_per_second = 7;
+  const std::string scrub_row = EncodeScrubState("scrub", state);
+  ExpectNoDamageIsBelieved(scrub_row, [](const std::string& value) { return DecodeScrubState("scrub", value); });
+  EXPECT_EQ(*DecodeScrubState("scrub", scrub_row), state);
+  ExpectNoDamageIsBelieved(EncodeLease("n", 77), [](const std::string& value) { return DecodeLease("n", value); });
 }
 
 // The bytes on disk, which FORMAT.md describes. If one of these changes, the format has changed.
@@ -91,6 +101,12 @@ TEST(GoldenRows, AreWhatTheFormatSays) {
   EXPECT_EQ(absl::BytesToHexString(EncodeErased("n", {Placement::kIngested, 77})),
             "01024d000000000000004978d0927a82afd9");
   EXPECT_EQ(absl::BytesToHexString(PieceKey(7, {258, 2, 3})), "0000000000000007000001020203");
+  EXPECT_EQ(absl::BytesToHexString(EncodeRecord(kDigest, {70000, Placement::kGathered, 42, 5, "inbox/1", true}, "")),
+            "018170110100000000002a0000000000000005000000000000000700696e626f782f3112a6b2db1fec08d1");
+  EXPECT_EQ(absl::BytesToHexString(EncodeScrubState("scrub", ScrubState())),
+            "01000000" + std::string(2 * 66, '0') + "d1f618cadaffdcce");
+  EXPECT_EQ(absl::BytesToHexString(LeaseKey(kDigest, 5)), kDigest.ToHex() + "0000000000000005");
+  EXPECT_EQ(absl::BytesToHexString(EncodeLease("n", 77)), "014d0000000000000004168c792b7c97b4");
   EXPECT_EQ(absl::BytesToHexString(LinkKey(kDigest, 5, "n")), kDigest.ToHex() + "00000000000000056e");
 }
 

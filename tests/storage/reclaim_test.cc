@@ -112,6 +112,21 @@ TEST_F(Reclaim, WhatWasErasedWhileItWasReadGoesWithTheNextStart) {
   }
 }
 
+TEST_F(Reclaim, ALeaseOutlivesARestart) {
+  Open();
+  Put("name", RandomBytes(11000, 1));
+  const Digest digest = DigestOf(RandomBytes(11000, 1));
+  ASSERT_TRUE(store_->Lease("b", {digest}, absl::Hours(1)).ok());
+  ASSERT_TRUE(store_->Delete("", {"name"}).ok());
+  store_.reset();
+  Open();
+  EXPECT_EQ(store_->Collect(false)->blobs, 0u);
+  EXPECT_TRUE(store_->FindMissing({digest})->empty());
+  // Its end was not forgotten either.
+  ASSERT_TRUE(store_->DeleteBucket("b").ok());
+  EXPECT_EQ(store_->Collect(false)->blobs, 1u);
+}
+
 TEST_F(Reclaim, SmallFilesBecomeFewAndKeepTheirContent) {
   Open();
   constexpr int kBlobs = 9;

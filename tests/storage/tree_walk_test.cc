@@ -33,6 +33,8 @@ class StoredPieces : public Content {
   }
 
   uint64_t size_bytes() const override { return size_bytes_; }
+  uint64_t version() const override { return 1; }
+  absl::string_view quarantine() const override { return ""; }
   absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
     const auto found = pieces.find(id);
     if (found == pieces.end()) return absl::DataLossError("the piece is missing");

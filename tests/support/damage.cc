@@ -69,6 +69,49 @@ absl::Status DamageReference(const std::string& data_dir, const std::string& buc
   return FlipBit(**database, (*database)->references(), rocks::ReferenceKey(row->id, name), offset);
 }
 
+namespace {
+
+absl::Status RemoveRow(rocks::Database& database, rocksdb::ColumnFamilyHandle* family, const std::string& key) {
+  absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(database, family, key);
+  if (!value.ok()) return value.status();
+  if (!value->has_value()) return absl::NotFoundError("no such row");
+  return rocks::ToStatus(database.db().Delete({}, family, key), "removing a row");
+}
+
+absl::StatusOr<std::string> ReferenceKeyOf(rocks::Database& database, const std::string& bucket,
+                                           const std::string& name) {
+  absl::StatusOr<std::optional<std::string>> value = rocks::ReadRow(database, database.buckets(), bucket);
+  if (!value.ok()) return value.status();
+  absl::StatusOr<rocks::BucketRow> row = rocks::DecodeBucket(bucket, value->value_or(""));
+  if (!row.ok()) return row.status();
+  return rocks::ReferenceKey(row->id, name);
+}
+
+}  // namespace
+
+absl::Status RemoveLink(const std::string& data_dir, const Digest& digest, const std::string& bucket,
+                        const std::string& name) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
+  if (!database.ok()) return database.status();
+  absl::StatusOr<std::string> key = ReferenceKeyOf(**database, bucket, name);
+  if (!key.ok()) return key.status();
+  return RemoveRow(**database, (*database)->links(), absl::StrCat(digest.view(), *key));
+}
+
+absl::Status RemoveReferenceRow(const std::string& data_dir, const std::string& bucket, const std::string& name) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
+  if (!database.ok()) return database.status();
+  absl::StatusOr<std::string> key = ReferenceKeyOf(**database, bucket, name);
+  if (!key.ok()) return key.status();
+  return RemoveRow(**database, (*database)->references(), *key);
+}
+
+absl::Status RemoveRecordRow(const std::string& data_dir, const Digest& digest) {
+  absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
+  if (!database.ok()) return database.status();
+  return RemoveRow(**database, (*database)->records(), std::string(digest.view()));
+}
+
 absl::Status SetFormat(const std::string& data_dir, uint64_t format) {
   absl::StatusOr<std::unique_ptr<rocks::Database>> database = OpenDatabase(data_dir);
   if (!database.ok()) return database.status();

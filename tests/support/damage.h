@@ -27,6 +27,12 @@ absl::Status DamagePiece(const std::string& data_dir, const Digest& digest, cons
 absl::Status DamageReference(const std::string& data_dir, const std::string& bucket, const std::string& name,
                              int64_t offset);
 
+// Removes one row of the database: a back-link that is not the first of its content, a reference, a record.
+absl::Status RemoveLink(const std::string& data_dir, const Digest& digest, const std::string& bucket,
+                        const std::string& name);
+absl::Status RemoveReferenceRow(const std::string& data_dir, const std::string& bucket, const std::string& name);
+absl::Status RemoveRecordRow(const std::string& data_dir, const Digest& digest);
+
 // Writes a store's format number, as another program would have.
 absl::Status SetFormat(const std::string& data_dir, uint64_t format);
 

@@ -294,6 +294,36 @@ grpc::Status FakeServer::DeleteBucket(grpc::ServerContext*, const v1::DeleteBuck
   return grpc::Status::OK;
 }
 
+// What no name stands for is garbage.
+grpc::Status FakeServer::Collect(grpc::ServerContext*, const v1::CollectRequest* request,
+                                 v1::CollectResponse* response) {
+  if (grpc::Status status = Begin("Collect"); !status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  std::map<std::string, std::string> kept;
+  for (const auto& [name, references] : buckets_) {
+    for (const auto& [_, reference] : references) kept[reference.digest()] = contents_[reference.digest()];
+  }
+  for (const auto& [digest, content] : contents_) {
+    if (kept.contains(digest)) continue;
+    response->set_blobs(response->blobs() + 1);
+    response->set_content_bytes(response->content_bytes() + content.size());
+  }
+  if (!request->dry_run()) contents_ = kept;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeServer::Scrub(grpc::ServerContext*, const v1::ScrubRequest* request, v1::ScrubResponse* response) {
+  if (grpc::Status status = Begin("Scrub"); !status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  if (request->action() == v1::ScrubRequest::ACTION_START) scrub_.set_running(true);
+  if (request->action() == v1::ScrubRequest::ACTION_PAUSE) scrub_.set_running(false);
+  if (request->action() == v1::ScrubRequest::ACTION_SET_RATE) {
+    scrub_.set_rate_bytes_per_second(request->rate_bytes_per_second());
+  }
+  *response = scrub_;
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeServer::Status(grpc::ServerContext*, const v1::StatusRequest*, v1::StatusResponse* response) {
   if (grpc::Status status = Begin("Status"); !status.ok()) return status;
   std::lock_guard lock(mutex_);

@@ -72,6 +72,8 @@ class FakeServer : public v1::BlobService::Service,
   grpc::Status CreateBucket(grpc::ServerContext*, const v1::CreateBucketRequest*, v1::CreateBucketResponse*) override;
   grpc::Status ListBuckets(grpc::ServerContext*, const v1::ListBucketsRequest*, v1::ListBucketsResponse*) override;
   grpc::Status DeleteBucket(grpc::ServerContext*, const v1::DeleteBucketRequest*, v1::DeleteBucketResponse*) override;
+  grpc::Status Collect(grpc::ServerContext*, const v1::CollectRequest*, v1::CollectResponse*) override;
+  grpc::Status Scrub(grpc::ServerContext*, const v1::ScrubRequest*, v1::ScrubResponse*) override;
   grpc::Status Status(grpc::ServerContext*, const v1::StatusRequest*, v1::StatusResponse*) override;
 
  private:
@@ -88,6 +90,7 @@ class FakeServer : public v1::BlobService::Service,
   std::map<std::string, std::map<std::string, v1::Reference>> buckets_;
   std::map<std::string, int> calls_;
   v1::PutHeader last_put_header_;
+  v1::ScrubResponse scrub_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "storage/scrub.h"
+
 namespace coffer {
 
 uint64_t Probe::read_bytes() {
@@ -78,6 +80,8 @@ class ProbeContent : public Content {
  public:
   ProbeContent(std::unique_ptr<Content> content, Probe& probe) : content_(std::move(content)), probe_(probe) {}
   uint64_t size_bytes() const override { return content_->size_bytes(); }
+  uint64_t version() const override { return content_->version(); }
+  absl::string_view quarantine() const override { return content_->quarantine(); }
   absl::StatusOr<absl::string_view> Read(const PieceId& id) override {
     absl::StatusOr<absl::string_view> bytes = content_->Read(id);
     if (!bytes.ok()) return bytes;
@@ -135,13 +139,36 @@ class ProbeEngine : public Engine {
   absl::StatusOr<std::vector<Digest>> ListDigests(const std::optional<Digest>& after, size_t limit) override {
     return engine_->ListDigests(after, limit);
   }
+  absl::StatusOr<std::vector<Digest>> Lease(const Bucket& bucket, absl::Span<const Digest> digests,
+                                            absl::Duration until) override {
+    return engine_->Lease(bucket, digests, until);
+  }
   absl::Duration Uptime() const override { return engine_->Uptime(); }
   absl::StatusOr<std::vector<Condemned>> ListCondemned(const std::optional<Digest>& after, size_t limit) override {
     return engine_->ListCondemned(after, limit);
   }
-  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until, bool dry_run) override {
+  absl::StatusOr<Erasure> EraseCondemned(absl::Span<const Digest> digests, absl::Duration until,
+                                         bool dry_run) override {
     return engine_->EraseCondemned(digests, until, dry_run);
   }
+  absl::StatusOr<Quarantining> Quarantine(const Digest& digest, uint64_t version, absl::string_view reason) override {
+    return engine_->Quarantine(digest, version, reason);
+  }
+  absl::StatusOr<std::vector<Quarantined>> ListQuarantined(const std::optional<Digest>& after, size_t limit) override {
+    return engine_->ListQuarantined(after, limit);
+  }
+  absl::StatusOr<std::unique_ptr<DiskScan>> ScanDisk(const std::optional<Digest>& after,
+                                                     const ScanLimits& limits) override {
+    return engine_->ScanDisk(after, limits);
+  }
+  absl::StatusOr<std::unique_ptr<Content>> OpenOnDisk(const Digest& digest) override {
+    return engine_->OpenOnDisk(digest);
+  }
+  absl::StatusOr<RowCheck> CheckRows(absl::string_view cursor, size_t limit) override {
+    return engine_->CheckRows(cursor, limit);
+  }
+  absl::StatusOr<ScrubState> LoadScrubState() override { return engine_->LoadScrubState(); }
+  absl::Status StoreScrubState(const ScrubState& state) override { return engine_->StoreScrubState(state); }
   absl::Status Maintain() override { return engine_->Maintain(); }
   EngineStatus GetStatus() const override { return engine_->GetStatus(); }
 

@@ -29,7 +29,8 @@ std::string WireDigestOf(const std::string& content) { return std::string(Digest
 std::string HexOf(const std::string& wire_digest) { return absl::BytesToHexString(wire_digest); }
 
 ServingTest::ServingTest(Admission::Limits limits) {
-  store_ = std::make_unique<BlobStore>(NewProbeEngine(NewMemoryEngine(), probe_), BlobStore::Options{});
+  store_ = std::make_unique<BlobStore>(NewProbeEngine(NewMemoryEngine(), probe_),
+                                       BlobStore::Options{.grace = absl::ZeroDuration()});
   ServerOptions options;
   options.limits = limits;
   options.store_threads = 8;
