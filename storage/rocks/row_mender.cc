@@ -39,7 +39,8 @@ absl::Status RowMender::Run() {
   for (rocksdb::ColumnFamilyHandle* family : {database_.gathered(), database_.ingested()}) {
     if (absl::Status status = DropPieces(family); !status.ok()) return status;
   }
-  absl::Status status = WriteMeta();
+  absl::Status status = DropOldNotes();
+  if (status.ok()) status = WriteMeta();
   return status.ok() ? Flush(true) : status;
 }
 
@@ -225,6 +226,21 @@ absl::Status RowMender::DropPieces(rocksdb::ColumnFamilyHandle* family) {
   }
   absl::Status status = ToStatus(scan->status(), absl::StrCat("reading the rows of ", family->GetName()));
   return status.ok() ? Flush(true) : status;
+}
+
+absl::Status RowMender::DropOldNotes() {
+  const std::pair<absl::string_view, std::string (*)(ContentId)> kinds[] = {{kIntentPrefix, IntentKey},
+                                                                            {kErasedPrefix, ErasedKey}};
+  for (const auto& [prefix, key_of] : kinds) {
+    absl::StatusOr<std::vector<uint64_t>> contents = NumbersUnder(database_, prefix);
+    if (!contents.ok()) return contents.status();
+    for (const ContentId content : *contents) {
+      if (content >= owned_.size() || !owned_[content]) continue;
+      batch_.Delete(database_.meta(), key_of(content)).PermitUncheckedError();
+      if (absl::Status status = Flush(false); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RowMender::WriteMeta() {

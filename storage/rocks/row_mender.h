@@ -45,6 +45,8 @@ class RowMender {
   absl::Status MendFirstLink(const Digest& digest, const Record& record);
   // Pieces that no record has.
   absl::Status DropPieces(rocksdb::ColumnFamilyHandle* family);
+  // Of content that a record names: the start would remove its pieces.
+  absl::Status DropOldNotes();
   absl::Status WriteMeta();
 
   absl::StatusOr<bool> Names(BucketId bucket, absl::string_view name, const Digest& digest);
