@@ -55,6 +55,7 @@ class StagingFile : public FSWritableFile {
       Start();
       offset_bytes_ += kBufferBytes;
       filled_bytes_ = 0;
+      rest_written_bytes_ = 0;
     }
     return IOStatus::OK();
   }
