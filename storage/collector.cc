@@ -30,6 +30,15 @@ void Collector::Start(std::function<void(const absl::Status&)> report) {
 
 absl::StatusOr<Erasure> Collector::Collect(bool dry_run) {
   std::lock_guard collecting(collecting_);
+  absl::StatusOr<Erasure> erasure = EraseDue(dry_run);
+  if (dry_run) return erasure;
+  // Also when a row is damaged: what was erased before must go, and the rest of the maintenance does not need it.
+  const absl::Status maintained = engine_.Maintain();
+  if (erasure.ok() && !maintained.ok()) return maintained;
+  return erasure;
+}
+
+absl::StatusOr<Erasure> Collector::EraseDue(bool dry_run) {
   const absl::Duration until = engine_.Uptime() - grace_;
   Erasure total;
   absl::Status damaged;
@@ -56,9 +65,6 @@ absl::StatusOr<Erasure> Collector::Collect(bool dry_run) {
     std::lock_guard lock(mutex_);
     erased_.blobs += erasure->blobs;
     erased_.content_bytes += erasure->content_bytes;
-  }
-  if (!dry_run) {
-    if (absl::Status status = engine_.Maintain(); !status.ok()) return status;
   }
   if (!damaged.ok()) return damaged;
   return total;

@@ -45,6 +45,7 @@ class Collector {
   Erasure erased() const;
 
  private:
+  absl::StatusOr<Erasure> EraseDue(bool dry_run);
   void Run(const std::function<void(const absl::Status&)>& report);
 
   Engine& engine_;

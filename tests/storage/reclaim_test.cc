@@ -10,6 +10,7 @@
 #include "storage/rocks/database.h"
 #include "storage/rocks/disk_space.h"
 #include "storage/rocks/file_merger.h"
+#include "storage/rocks/log_mark.h"
 #include "storage/rocks/rocks_engine.h"
 #include "storage/rocks/start_up.h"
 #include "tests/contract/contract_suite.h"
@@ -125,6 +126,21 @@ TEST_F(Reclaim, ALeaseOutlivesARestart) {
   // Its end was not forgotten either.
   ASSERT_TRUE(store_->DeleteBucket("b").ok());
   EXPECT_EQ(store_->Collect(false)->blobs, 1u);
+}
+
+TEST_F(Reclaim, MaintenanceGoesOnBesideADamagedCondemnedRow) {
+  Open();
+  store_.reset();
+  {
+    const auto database = *rocks::Database::Open(rocks::DatabaseDir(directory_.path()), nullptr);
+    ASSERT_TRUE(database->db().Put(rocksdb::WriteOptions(), database->condemned(), "no digest", "").ok());
+  }
+  Open();
+  const auto mark = [&] { return rocks::ReadLogMark(directory_.path())->back().size_bytes; };
+  const uint64_t before = mark();
+  Put("a", "content");
+  EXPECT_TRUE(absl::IsDataLoss(store_->Collect(false).status()));
+  EXPECT_GT(mark(), before);
 }
 
 TEST_F(Reclaim, SmallFilesBecomeFewAndKeepTheirContent) {
