@@ -26,7 +26,7 @@ namespace coffer::rocks {
 // batch.
 class Batch {
  public:
-  // `before`: the batch that is being written, or null. It is borrowed until ForgetBefore.
+  // `before`: the batch that is being written, or null.
   Batch(Database& database, std::shared_ptr<const Batch> before, const EngineTotals& totals, uint64_t uptime_ms)
       : totals(totals), database_(database), before_(std::move(before)), uptime_ms_(uptime_ms) {}
 

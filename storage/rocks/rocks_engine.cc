@@ -95,7 +95,8 @@ class RocksEngine : public Engine {
   // A failed mark only knows less.
   ~RocksEngine() override { MarkLog().IgnoreError(); }
 
-  // Notes how long the logs are now. No write is under way in an operation of the committer, so all of it is synced.
+  // Notes how long the logs are now. The batch before may be on its way into them, but Commit returns OK only after that
+  // one has been synced as well, also if the operation adds no row.
   absl::Status MarkLog() {
     std::vector<LogExtent> logs;
     absl::Status listed = committer_.Commit(0, [&](Batch&) {
@@ -179,7 +180,10 @@ class RocksEngine : public Engine {
 
   absl::StatusOr<uint64_t> Delete(absl::string_view bucket, absl::Span<const std::string> names) override {
     uint64_t deleted = 0;
-    absl::Status status = committer_.Commit(0, [&](Batch& batch) -> absl::Status {
+    // For each name its reference, its back-link and a condemned digest.
+    size_t size_bytes = 0;
+    for (const std::string& name : names) size_bytes += 2 * name.size() + 200;
+    absl::Status status = committer_.Commit(size_bytes, [&](Batch& batch) -> absl::Status {
       absl::StatusOr<std::optional<BucketRow>> in = FindBucket(*database_, batch, bucket);
       if (!in.ok() || !in->has_value()) return in.status();
       for (const std::string& name : names) {
