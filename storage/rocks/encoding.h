@@ -22,7 +22,8 @@ std::string BigEndian64(uint64_t value);
 using BucketId = uint64_t;
 // No bucket has this id: in the record of content that was healed, whose first back-link was lost with the damage.
 inline constexpr BucketId kUnknownBucket = 0;
-// Names the content of a blob that is not inline; never reused once a row or an ingested file with it is durable. 0 is none.
+// Names the content of a blob that is not inline; never reused once a row or an ingested file with it is durable. 0 is
+// none.
 using ContentId = uint64_t;
 
 // FORMAT.md 6: where the pieces of a blob are.

@@ -95,8 +95,8 @@ class RocksEngine : public Engine {
   // A failed mark only knows less.
   ~RocksEngine() override { MarkLog().IgnoreError(); }
 
-  // Notes how long the logs are now. The batch before may be on its way into them, but Commit returns OK only after that
-  // one has been synced as well, also if the operation adds no row.
+  // Notes how long the logs are now. The batch before may be on its way into them, but Commit returns OK only after
+  // that one has been synced as well, also if the operation adds no row.
   absl::Status MarkLog() {
     std::vector<LogExtent> logs;
     absl::Status listed = committer_.Commit(0, [&](Batch&) {

@@ -196,8 +196,8 @@ TEST_F(SalvageTest, EveryKindOfRowIsMended) {
   EXPECT_GT(*rocks::DecodeNumber("next_content_id", next), 1001u) << "ids are never given out again";
 }
 
-// The row that says that content is not published yet, or that it was erased, was flushed, and what came after it in that
-// family was lost with the log; the record that says otherwise is there. The next start must not believe the row.
+// The row that says that content is not published yet, or that it was erased, was flushed, and what came after it in
+// that family was lost with the log; the record that says otherwise is there. The next start must not believe the row.
 TEST_F(SalvageTest, KeepsContentThatARecordNamesAndAnOldNoteAsWell) {
   for (const uint64_t size : {2 * kSegmentBytes, 20 * kSegmentBytes}) {
     for (const bool is_erased : {false, true}) {
@@ -211,8 +211,7 @@ TEST_F(SalvageTest, KeepsContentThatARecordNamesAndAnOldNoteAsWell) {
         const auto database = *rocks::Database::Open(rocks::DatabaseDir(data_), nullptr);
         const std::string value = **rocks::ReadRow(*database, database->records(), digest.view());
         const rocks::Record record = rocks::DecodeRecord(digest, value)->record;
-        const std::string key =
-            is_erased ? rocks::ErasedKey(record.content_id) : rocks::IntentKey(record.content_id);
+        const std::string key = is_erased ? rocks::ErasedKey(record.content_id) : rocks::IntentKey(record.content_id);
         const std::string note = is_erased ? rocks::EncodeErased(key, {record.placement, record.size_bytes}) : "";
         rocksdb::WriteOptions options;
         ASSERT_TRUE(database->db().Put(options, database->meta(), key, note).ok());
