@@ -249,6 +249,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   options.max_open_files = kOpenFiles;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(kMemtableBytes);
   options.max_background_jobs = 2;
+  // Large content is read in order: the system shall read ahead.
+  options.advise_random_on_open = false;
   options.use_direct_io_for_flush_and_compaction = HasDirectIo(path);
   // log_check.h has looked before: nothing is left to tolerate.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
