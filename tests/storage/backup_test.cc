@@ -231,6 +231,8 @@ TEST_F(BackupTest, IsTheStoreAsItWasAtAMomentDuringTheCall) {
     int first, last;
   };
   std::vector<Taken> taken;
+  // From the first put on there is a bucket to list.
+  for (int i = 0; i < 6000 && acknowledged == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
   for (int i = 0; i < 5; ++i) {
     absl::SleepFor(absl::Milliseconds(100));
     const int first = acknowledged;
