@@ -142,7 +142,6 @@ class BlobStore {
 
   // Reclaims what is garbage now (collector.h), or with `dry_run` only tells what would be.
   absl::StatusOr<Erasure> Collect(bool dry_run) { return collector_.Collect(dry_run); }
-  const Collector& collector() const { return collector_; }
 
   // Makes a backup of the whole store in the backup directory. INVALID_ARGUMENT if the name is not 1 to 255 of
   // [A-Za-z0-9._-] without a dot at the start; FAILED_PRECONDITION if there is no backup directory; ALREADY_EXISTS;

@@ -61,18 +61,9 @@ absl::StatusOr<Erasure> Collector::EraseDue(bool dry_run) {
     if (!erasure.ok()) return erasure;
     total.blobs += erasure->blobs;
     total.content_bytes += erasure->content_bytes;
-    if (dry_run) continue;
-    std::lock_guard lock(mutex_);
-    erased_.blobs += erasure->blobs;
-    erased_.content_bytes += erasure->content_bytes;
   }
   if (!damaged.ok()) return damaged;
   return total;
-}
-
-Erasure Collector::erased() const {
-  std::lock_guard lock(mutex_);
-  return erased_;
 }
 
 void Collector::Run(const std::function<void(const absl::Status&)>& report) {

@@ -3,7 +3,7 @@
 // Reclaims content that nothing refers to, while the store serves. The cost is that of the garbage, not of the store:
 //
 //   1. whoever takes a reference away condemns what it named, in the same commit;
-//   2. content that has been condemned for the grace period is looked at again in a commit of its own: if it has a
+//   2. content that has been condemned for the grace period is looked at again in a later commit: if it has a
 //      reference it is condemned no more, if it is leased it stays condemned, otherwise it is erased, and nobody finds
 //      it from then on;
 //   3. its space is given back when the last reader has let it go.
@@ -41,9 +41,6 @@ class Collector {
   // erases nothing. DATA_LOSS (a row is damaged; the others were collected), UNAVAILABLE.
   absl::StatusOr<Erasure> Collect(bool dry_run);
 
-  // Everything that was erased since the start.
-  Erasure erased() const;
-
  private:
   absl::StatusOr<Erasure> EraseDue(bool dry_run);
   void Run(const std::function<void(const absl::Status&)>& report);
@@ -53,10 +50,9 @@ class Collector {
   // Held by whoever collects.
   std::mutex collecting_;
   // Guards what follows.
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
-  Erasure erased_;
   std::thread thread_;
 };
 

@@ -252,7 +252,8 @@ class Engine {
   virtual absl::Status Maintain() = 0;
 
   // Copies the store as it is at some moment during the call to `name` in directory `backup_dir`, and verifies the
-  // copy. ALREADY_EXISTS; DATA_LOSS, and no backup, if something in the store is damaged; UNIMPLEMENTED.
+  // copy. ALREADY_EXISTS; DATA_LOSS, and no backup, if something in the store is damaged; UNIMPLEMENTED by an
+  // engine that keeps nothing on a disk.
   virtual absl::StatusOr<BackupSummary> Backup(const std::string& backup_dir, const std::string& name);
 
   virtual EngineStatus GetStatus() const = 0;

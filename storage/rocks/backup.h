@@ -3,14 +3,12 @@
 // A backup of a store that is served:
 //
 //   1. flush, so that the next steps are short;
-//   2. with the gate held alone, so that no publishing is half done: a checkpoint, which is hard links of the table
-//   files
-//      and copies of what changes;
-//   3. copy from the checkpoint to a name that no backup has, under the backup directory; a table file that an earlier
-//   backup has is
-//      linked from there. What is copied has the checksum that the database keeps of it;
-//   4. open the copy: all rows fit each other, every record has all its pieces, and the content of some hashes to its
-//   digest;
+//   2. with the gate held alone, so that no publishing is half done: a checkpoint, which is hard links of the
+//      table files and copies of what changes;
+//   3. copy from the checkpoint to a name that no backup has, under the backup directory; a table file that an
+//      earlier backup has is linked from there. What is copied has the checksum that the database keeps of it;
+//   4. open the copy: all rows fit each other, every record has all its pieces, and the content of some hashes to
+//      its digest;
 //   5. sync, rename to NAME, sync the directory.
 //
 // What a crash leaves, the next backup of that name removes, and the next start the checkpoint.

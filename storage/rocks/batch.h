@@ -51,9 +51,6 @@ class Batch {
  private:
   friend class Committer;
 
-  // The only width that RocksDB has.
-  static constexpr size_t kProtectionBytes = 8;
-
   // A column family and a key.
   using RowKey = std::pair<uint32_t, std::string>;
   struct RowKeyLess {

@@ -110,7 +110,7 @@ absl::Status Committer::Write(Batch& batch) {
   batch.rows_.PutLogData(trailer.EncodeNote()).PermitUncheckedError();
   rocksdb::WriteOptions options;
   options.sync = true;
-  options.protection_bytes_per_key = Batch::kProtectionBytes;
+  options.protection_bytes_per_key = kProtectionBytes;
   const bool waits_for_space = database_.waits_for_space();
   const rocksdb::Status written = database_.db().Write(options, &batch.rows_);
   if (written.ok()) {

@@ -34,9 +34,6 @@ constexpr size_t kMemtableBytes = size_t{128} << 20;
 // Table readers kept open. Far below the usual limit of 1,024 descriptors, which connections need as well.
 constexpr int kOpenFiles = 512;
 
-// Protects each row of a memtable; the widest that RocksDB has.
-constexpr uint32_t kProtectionBytes = 8;
-
 // In the order of Database's accessors; the two of content come last.
 constexpr const char* kFamilies[] = {"default",   "buckets", "references",  "records",  "links",
                                      "condemned", "leases",  "quarantined", "gathered", "ingested"};
@@ -112,7 +109,7 @@ rocksdb::ColumnFamilyOptions ContentOptions(const std::shared_ptr<rocksdb::Cache
   options.compression = rocksdb::kNoCompression;
   options.memtable_protection_bytes_per_key = kProtectionBytes;
   options.level_compaction_dynamic_level_bytes = true;
-  options.target_file_size_base = uint64_t{256} << 20;
+  options.target_file_size_base = kContentFileBytes;
   return options;
 }
 

@@ -19,6 +19,12 @@
 
 namespace coffer::rocks {
 
+// How long a file of content gets before the next one begins, whoever writes it: a blob of 1 TiB has 4,096.
+inline constexpr uint64_t kContentFileBytes = uint64_t{256} << 20;
+
+// Protect a row in memory, in batches and memtables. The only width that RocksDB has.
+inline constexpr uint32_t kProtectionBytes = 8;
+
 // Maps a failure to the codes that users see: full disk RESOURCE_EXHAUSTED, failed check DATA_LOSS, anything
 // else that the disk did UNAVAILABLE. `what` names what was being done.
 absl::Status ToStatus(const rocksdb::Status& status, absl::string_view what);

@@ -55,7 +55,7 @@ absl::Status MergeSmallFiles(Database& database, const DiskSpace& disk_space, ui
   if (absl::Status status = disk_space.Check(run.size_bytes); !status.ok()) return status;
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kNoCompression;
-  options.output_file_size_limit = uint64_t{256} << 20;
+  options.output_file_size_limit = kContentFileBytes;
   const rocksdb::Status merged =
       database.db().CompactFiles(options, database.ingested(), run.names, family.levels.back().level);
   // A file that was dropped or taken by a compaction meanwhile: the next call chooses anew.

@@ -5,9 +5,8 @@
 //
 //   1. read the logs fragment by fragment up to the first place that is not as it was written;
 //   2. none: replay it;
-//   3. look behind that place, at every byte, for the beginning of another batch, and in later logs. None: the last
-//   batch
-//      is torn, and is cut off before the log is replayed;
+//   3. look behind that place, at every byte, for the beginning of another batch, and in later logs. None: the
+//      last batch is torn, and is cut off before the log is replayed;
 //   4. otherwise something acknowledged is damaged: refuse.
 //
 // Beside the bytes, two notes tell of what is gone as a whole: each batch ends with one about the batch before it

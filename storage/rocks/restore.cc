@@ -2,8 +2,8 @@
 //
 // RestoreStore:
 //
-//   1. take the lock of the new data directory, which has no store; as long as "restoring" is in it no store is made
-//   there;
+//   1. take the lock of the new data directory, which has no store; as long as "restoring" is in it no store
+//      is made there;
 //   2. copy the files of the backup to restoring/db, each with the size and checksum of the backup's list;
 //   3. mend a torn end of the log, and check everything (CheckStore);
 //   4. give the store an identity of its own, and rename restoring/db to db.

@@ -153,7 +153,7 @@ absl::Status RocksStaging::WritePiece(const PieceId& id, absl::string_view bytes
   absl::Status status = ToStatus(writer_->Put(PieceKey(content_id_, id), ToSlice(bytes)), "writing a staging file");
   if (!status.ok()) return status;
   reservation_.Use(bytes.size());
-  return writer_->FileSize() >= kFileBytes ? FinishFile() : absl::OkStatus();
+  return writer_->FileSize() >= kContentFileBytes ? FinishFile() : absl::OkStatus();
 }
 
 absl::Status RocksStaging::FinishFile() {

@@ -81,8 +81,6 @@ class RocksStaging : public Staging {
   static constexpr uint64_t kSmallBytes = uint64_t{1} << 20;
 
  private:
-  // One file is long enough that a blob of 1 TiB has 4,096.
-  static constexpr uint64_t kFileBytes = uint64_t{256} << 20;
   // How often the disk is asked for its free space.
   static constexpr uint64_t kSpaceCheckBytes = uint64_t{64} << 20;
 

@@ -4,9 +4,8 @@
 //
 //   1. note that a salvage is under way: until that is gone the store does not start;
 //   2. set the log aside from the damage on: a copy of the damaged one, which is cut there, and all later ones;
-//   3. open the database, which replays what is left. Each family of rows may have been flushed up to another moment,
-//   so
-//      make them fit (row_mender.h);
+//   3. open the database, which replays what is left. Each family of rows may have been flushed up to another
+//      moment, so make them fit (row_mender.h);
 //   4. remove the note.
 //
 // Each step may be done again.
